@@ -1,0 +1,364 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what is handed to the YAML parser. A header beyond them is read line
+// by line instead. The largest of 869 real headers is below 4 KB and nests two
+// deep.
+const (
+	maxYAMLBytes   = 64 << 10
+	maxYAMLFlow    = 32 // nested [ and {
+	maxYAMLCompact = 16 // "- - - x" on one line
+	maxYAMLAliases = 32
+)
+
+var errComplex = errors.New("too large or too nested for a header")
+
+// field is a value of a known key.
+type field struct {
+	text string   // a scalar, or the source of something else that stands on one line
+	list []string // the items when shape is shapeList
+	// shape is what the value is in YAML, whatever the key expects.
+	shape shape
+	span  Span // of the value where known, else of its line
+}
+
+type shape int
+
+const (
+	shapeText shape = iota
+	shapeList
+	shapeMap
+)
+
+// header holds the known keys, lower-case with underscores; those inside the
+// metadata map are prefixed "metadata.". The first of several equal keys wins.
+type header map[string]field
+
+func (h header) add(key string, f field) {
+	if _, ok := h[key]; !ok {
+		h[key] = f
+	}
+}
+
+// knownKeys are the keys that fill fields; all others stay in the text. The
+// value tells whether a " #" inside it is content: in prose it is (issue
+// numbers, channels), in a word or a date it begins a comment.
+var knownKeys = map[string]bool{
+	"name": true, "title": true, "description": true, "keywords": true, "usage_scenarios": true,
+	"type": false, "category": false, "pinned": false, "status": false, "id": false,
+	"supersedes": false, "originsessionid": false, "modified": false, "expires_at": false,
+	"created_at": false, "updated_at": false, "last_verified_at": false,
+}
+
+const metadataKey = "metadata"
+
+// canonicalKey is a key as knownKeys spells it.
+func canonicalKey(s string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
+}
+
+// known tells whether key, without a metadata prefix, fills a field.
+func known(key string) bool {
+	_, ok := knownKeys[strings.TrimPrefix(key, metadataKey+".")]
+	return ok
+}
+
+// fences are the lines that enclose a header.
+type fences struct {
+	open    Span // the opening line without its end
+	content Span // between the fences
+	end     int  // behind the closing line
+}
+
+// findFences looks for an opening fence on the first line that shows anything,
+// and its closing fence. closed is false when there is only an opening one.
+func findFences(text string) (f fences, found, closed bool) {
+	pos := 0
+	for {
+		if pos >= len(text) {
+			return f, false, false
+		}
+		line, next := lineAt(text, pos)
+		pos = next
+		if s := text[line.Start:line.End]; !blank(s) {
+			if strings.Trim(s, whitespace) != "---" {
+				return f, false, false
+			}
+			f.open = line
+			break
+		}
+	}
+	f.content = Span{pos, len(text)}
+	for pos < len(text) {
+		line, next := lineAt(text, pos)
+		if s := text[line.Start:line.End]; strings.HasPrefix(s, "---") && strings.TrimRight(s, whitespace) == "---" {
+			f.content.End, f.end = line.Start, next
+			return f, true, true
+		}
+		pos = next
+	}
+	return f, true, false
+}
+
+// frontmatter finds the header, reads it, and leaves the rest as body.
+func (p *parser) frontmatter() {
+	text := p.doc.Text
+	f, found, closed := findFences(text)
+	if !found {
+		return
+	}
+	if closed {
+		if h, ok := p.readHeader(f.content); ok {
+			p.doc.Header = Span{f.open.Start, f.end}
+			p.doc.Body.Start = f.end
+			p.apply(h)
+			return
+		}
+	}
+	// Without a closing fence, or with one that a rule in the text merely looks
+	// like, leading lines that are plainly keys are still read.
+	lead := leadingKeys(text, f.content)
+	h, q := readTolerant(text, lead)
+	if !q.header() || q.other > 0 {
+		return
+	}
+	p.problem(f.open, ProblemUnclosed, SeverityWarning, "the header that begins here is never closed by a line ---")
+	p.doc.Body.Start = lead.End
+	p.apply(h)
+}
+
+// readHeader reads what stands between two fences. ok is false when that is not
+// a mapping, and so no header.
+func (p *parser) readHeader(content Span) (header, bool) {
+	text := p.doc.Text
+	if blank(text[content.Start:content.End]) {
+		return header{}, true
+	}
+	h, mapping, err := p.readYAML(content)
+	if err == nil && mapping {
+		return h, true
+	}
+	h, q := readTolerant(text, content)
+	if !q.header() || err == nil && q.other > 0 {
+		return nil, false
+	}
+	switch {
+	case errors.Is(err, errComplex):
+		p.problem(Span{content.Start, content.Start}, ProblemTooComplex, SeverityWarning, "the header was read line by line: "+err.Error())
+	case len(q.flaws) > 0:
+		for _, flaw := range q.flaws {
+			p.problem(flaw.Span, ProblemSyntax, SeverityWarning, flaw.Message)
+		}
+	default:
+		at, _ := lineAt(text, content.Start)
+		p.problem(at, ProblemSyntax, SeverityWarning, fmt.Sprintf("the header is not valid YAML and was read line by line: %v", err))
+	}
+	if q.cut {
+		p.problem(Span{content.End, content.End}, ProblemTooComplex, SeverityWarning,
+			fmt.Sprintf("only the first %d lines of the header were read", maxTolerantLines))
+	}
+	return h, true
+}
+
+// complex tells whether src could cost a YAML parser more than it is worth.
+func tooComplex(src string) bool {
+	if len(src) > maxYAMLBytes {
+		return true
+	}
+	flow, aliases, compact := 0, 0, 0
+	start := true // only blanks and indicators since the line began
+	prev := byte('\n')
+	for i := range len(src) {
+		c := src[i]
+		switch c {
+		case '[', '{':
+			flow++
+		case ']', '}':
+			flow = max(flow-1, 0)
+		case '*':
+			if strings.IndexByte(" \t\r\n[{,:", prev) >= 0 {
+				aliases++
+			}
+		}
+		switch {
+		case c == '\n' || c == '\r':
+			start, compact = true, 0
+		case start && (c == '-' || c == '?' || c == ':'):
+			compact++
+		case c != ' ' && c != '\t':
+			start = false
+		}
+		if flow > maxYAMLFlow || aliases > maxYAMLAliases || compact > maxYAMLCompact {
+			return true
+		}
+		prev = c
+	}
+	return false
+}
+
+// readYAML reads the header with the YAML parser. mapping is false when the
+// content is valid but something else.
+func (p *parser) readYAML(content Span) (h header, mapping bool, err error) {
+	src := p.doc.Text[content.Start:content.End]
+	if tooComplex(src) {
+		return nil, false, errComplex
+	}
+	root, err := yamlRoot(src)
+	if err != nil || root == nil || root.Kind != yaml.MappingNode {
+		return nil, false, err
+	}
+	y := yamlReader{p: p, base: content.Start, src: src, h: header{}}
+	y.mapping(root, "")
+	return y.h, true, nil
+}
+
+// yamlRoot parses into nodes, which never expands an alias.
+func yamlRoot(src string) (root *yaml.Node, err error) {
+	// The parser reports its own errors by value, but is large and walks hostile
+	// text: a fault in it must cost one header, not the catalog.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml parser: %v", r)
+		}
+	}()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(src), &doc); err != nil {
+		return nil, err
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+// yamlReader turns the nodes of one header into fields.
+type yamlReader struct {
+	p     *parser
+	base  int // where src begins in the text
+	src   string
+	lines []int // offsets in src, made on first use
+	h     header
+}
+
+func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if k.Kind != yaml.ScalarNode {
+			continue
+		}
+		key := canonicalKey(k.Value)
+		if key == metadataKey && prefix == "" {
+			if m := target(v); m.Kind == yaml.MappingNode {
+				y.mapping(m, metadataKey+".")
+			}
+			continue
+		}
+		prose, ok := knownKeys[key]
+		if !ok || v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" {
+			continue
+		}
+		y.h.add(prefix+key, y.field(v, prose))
+	}
+}
+
+// target follows one alias. Anchors cannot be aliases themselves.
+func target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+func (y *yamlReader) field(v *yaml.Node, prose bool) field {
+	n := target(v)
+	off := y.offset(v)
+	line := y.restOfLine(off)
+	f := field{span: Span{y.base + off, y.base + off + len(line)}}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		f.text = n.Value
+		if prose && n == v && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+			f.text = y.restore(n, line, f.span)
+		}
+	case yaml.SequenceNode:
+		f.shape, f.text = shapeList, line
+		for _, item := range n.Content {
+			if item = target(item); item.Kind == yaml.ScalarNode {
+				f.list = append(f.list, item.Value)
+			} else {
+				y.p.problem(f.span, ProblemShape, SeverityInfo, "a list item that is not a text is left out")
+			}
+		}
+	case yaml.MappingNode:
+		f.shape, f.text = shapeMap, line
+	}
+	return f
+}
+
+// restore gives an unquoted text back what YAML takes from it: what follows
+// " #", and a leading word that looks like an anchor or a tag.
+func (y *yamlReader) restore(n *yaml.Node, line string, at Span) string {
+	value := n.Value
+	switch {
+	case n.Anchor != "" && !strings.Contains(y.src, "*"+n.Anchor):
+		value = "&" + n.Anchor + " " + value
+	case n.Style&yaml.TaggedStyle != 0:
+		value = n.Tag + " " + value
+	}
+	rest, ok := strings.CutPrefix(line, value)
+	if !ok || rest == "" || strings.TrimLeft(rest, " \t") == rest || !strings.HasPrefix(strings.TrimLeft(rest, " \t"), "#") {
+		return value
+	}
+	y.p.problem(at, ProblemCut, SeverityInfo, `other programs end this value at " #"; quote it to keep the rest`)
+	return line
+}
+
+func (y *yamlReader) restOfLine(off int) string {
+	line, _ := lineAt(y.src, off)
+	return strings.TrimRight(y.src[line.Start:line.End], " \t")
+}
+
+// offset is where a node begins in src. The parser counts lines by the breaks
+// of YAML 1.1 and columns in characters, both from one.
+func (y *yamlReader) offset(n *yaml.Node) int {
+	if y.lines == nil {
+		y.lines = yamlLines(y.src)
+	}
+	if n.Line < 1 || n.Line > len(y.lines) {
+		return 0
+	}
+	off := y.lines[n.Line-1]
+	for range n.Column - 1 {
+		if off >= len(y.src) {
+			return len(y.src)
+		}
+		_, size := utf8.DecodeRuneInString(y.src[off:])
+		off += size
+	}
+	return off
+}
+
+func yamlLines(src string) []int {
+	lines := []int{0}
+	for i, r := range src {
+		switch r {
+		case '\r':
+			if strings.HasPrefix(src[i+1:], "\n") {
+				continue
+			}
+		case '\n', '\u0085', '\u2028', '\u2029':
+		default:
+			continue
+		}
+		lines = append(lines, i+utf8.RuneLen(r))
+	}
+	return lines
+}
