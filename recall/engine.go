@@ -1,0 +1,309 @@
+package recall
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall/model"
+)
+
+// SelectorCeiling is the longest that a recall waits for a model.
+const SelectorCeiling = 30 * time.Second
+
+// The strategies of a selection.
+const (
+	StrategyNone      = "none"
+	StrategyHeuristic = "heuristic"
+	StrategyModel     = "model"
+)
+
+// The statuses of a settled recall.
+const (
+	StatusDelivered        = "delivered"
+	StatusAlreadyDelivered = "already_delivered"
+	StatusNoRelevant       = "no_relevant_results"
+	StatusCancelled        = "cancelled"
+	StatusTimedOut         = "timed_out"
+	StatusFailed           = "failed"
+)
+
+// The reasons why a result is less than it could be.
+const (
+	DegradedLoading          = "catalog_loading"
+	DegradedWatch            = "watch_degraded"
+	DegradedModelUnavailable = "model_unavailable"
+	DegradedModelTimeout     = "model_timeout"
+	DegradedModelInvalid     = "model_invalid"
+	DegradedTruncated        = "truncated"
+)
+
+// Degraded is one such reason with a detail that a person can read.
+type Degraded struct{ Reason, Detail string }
+
+// Model answers one structured question. [*model.Client] is one.
+type Model interface {
+	Complete(ctx context.Context, r model.Request) (json.RawMessage, model.Usage, error)
+}
+
+// Source gives the newest snapshot. [*memory.Catalog] is one.
+type Source interface{ Snapshot() *memory.Snapshot }
+
+// Engine carries a recall from its ranking to its selection.
+type Engine struct {
+	source  Source
+	model   Model // nil without one
+	timeout time.Duration
+}
+
+// NewEngine returns an engine over source. m may be nil; timeout bounds one
+// question to the model, at most SelectorCeiling, which 0 means.
+func NewEngine(source Source, m Model, timeout time.Duration) *Engine {
+	if timeout <= 0 || timeout > SelectorCeiling {
+		timeout = SelectorCeiling
+	}
+	return &Engine{source: source, model: m, timeout: timeout}
+}
+
+// Fast is the part of a ranking that goes out at once.
+func (r *Ranking) Fast(limit int) []Hit {
+	if limit <= 0 {
+		limit = MaxRelevantDocs
+	}
+	return r.Hits[:min(len(r.Hits), limit, MaxFastDocs)]
+}
+
+// Selection is the settled result of a recall.
+type Selection struct {
+	Hits     []Hit // less what fast carried
+	Strategy string
+	Status   string
+	Held     []string // refs that matched and that the session has from earlier recalls
+	Retract  []string // refs of fast that the model left out
+	Degraded []Degraded
+}
+
+// Settle chooses the refined result of a recall whose ranking stands and whose
+// first documents, fast, have gone out. With a model it is asked once; whatever
+// goes wrong there, the deterministic rest is the answer and says why. The only
+// error is that ctx ended.
+func (e *Engine) Settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit) (Selection, error) {
+	if e.model == nil || Trivial(q.Text) {
+		return e.rest(q, r, fast), ctx.Err()
+	}
+	docs, excerpts, err := e.candidates(ctx, snap, q, fast)
+	if err != nil {
+		return Selection{}, err
+	}
+	if len(docs) == 0 {
+		return e.rest(q, r, fast), nil
+	}
+	chosen, fault := e.ask(ctx, q, docs, excerpts)
+	if err := ctx.Err(); err != nil {
+		return Selection{}, err
+	}
+	if fault != nil {
+		s := e.rest(q, r, fast)
+		s.Degraded = append(s.Degraded, *fault)
+		if len(s.Hits) == 0 {
+			s.Status = StatusFailed
+			if fault.Reason == DegradedModelTimeout {
+				s.Status = StatusTimedOut
+			}
+		}
+		return s, nil
+	}
+	return e.accept(ctx, snap, q, r, fast, chosen)
+}
+
+func limitOf(q Query) int {
+	if q.Limit <= 0 || q.Limit > MaxRelevantDocs {
+		return MaxRelevantDocs
+	}
+	return q.Limit
+}
+
+// rest is the deterministic selection: the ranks after fast, up to the limit.
+func (e *Engine) rest(q Query, r *Ranking, fast []Hit) Selection {
+	s := Selection{Strategy: StrategyHeuristic, Held: r.Held}
+	s.Hits = e.current(q, r.Hits[min(len(fast), len(r.Hits)):min(len(r.Hits), limitOf(q))])
+	switch {
+	case len(s.Hits) > 0:
+		s.Status = StatusDelivered
+	case len(fast) > 0 || len(r.Held) > 0:
+		s.Status = StatusAlreadyDelivered
+	default:
+		s.Status, s.Strategy = StatusNoRelevant, StrategyNone
+	}
+	return s
+}
+
+// current drops hits whose document is gone, changed or no longer to be seen.
+// A changed one is ranked anew by the caller's next recall, never sent stale.
+func (e *Engine) current(q Query, hits []Hit) []Hit {
+	snap := e.source.Snapshot()
+	visible := visibility(&q)
+	var out []Hit
+	for _, h := range hits {
+		d, ok := snap.Get(h.Doc.Ref)
+		if !ok || !visible(d) {
+			continue
+		}
+		if d != h.Doc {
+			fresh, ok := IndexOf(snap).explainHit(q, d)
+			if !ok {
+				continue
+			}
+			fresh.Score = h.Score
+			h = fresh
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// candidates are what the model chooses from: the deterministic ranking's best
+// interleaved with the most recent memories, less what the session holds.
+func (e *Engine) candidates(ctx context.Context, snap *memory.Snapshot, q Query, fast []Hit) ([]*memory.Document, map[*memory.Document]string, error) {
+	ix := IndexOf(snap)
+	lexical, err := ix.candidates(ctx, q, maxLexical)
+	if err != nil {
+		return nil, nil, err
+	}
+	noise := toolNoise(q.RecentTools)
+	visible := visibility(&q)
+	ok := func(d *memory.Document) bool {
+		if !visible(d) || noise != nil && noise(d) {
+			return false
+		}
+		if q.Held == nil || slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref }) {
+			return true
+		}
+		passages, _ := q.Held.Delivered(d)
+		return len(passages) == 0
+	}
+	lexical = slices.DeleteFunc(lexical, func(d *memory.Document) bool { return !ok(d) })
+	recent := mostRecent(snap, maxCandidates-len(lexical), func(d *memory.Document) bool {
+		return ok(d) && !slices.Contains(lexical, d)
+	})
+	excerpts := map[*memory.Document]string{}
+	for _, h := range fast {
+		excerpts[h.Doc] = h.Doc.Text[h.Passage.Start:h.Passage.End]
+	}
+	return interleave(lexical, recent), excerpts, nil
+}
+
+func interleave(a, b []*memory.Document) []*memory.Document {
+	out := make([]*memory.Document, 0, len(a)+len(b))
+	for i := range max(len(a), len(b)) {
+		if i < len(a) {
+			out = append(out, a[i])
+		}
+		if i < len(b) {
+			out = append(out, b[i])
+		}
+	}
+	return out
+}
+
+// mostRecent returns the n documents with the newest facts for which ok holds.
+func mostRecent(snap *memory.Snapshot, n int, ok func(*memory.Document) bool) []*memory.Document {
+	if n <= 0 {
+		return nil
+	}
+	top := topList{want: n}
+	for d := range snap.All() {
+		if ok(d) {
+			top.offer(candidate{doc: d})
+		}
+	}
+	cs := top.sorted()
+	out := make([]*memory.Document, len(cs))
+	for i, c := range cs {
+		out[i] = c.doc
+	}
+	return out
+}
+
+// ask puts one question to the model. The fault says why there is no choice.
+func (e *Engine) ask(ctx context.Context, q Query, docs []*memory.Document, excerpts map[*memory.Document]string) ([]*memory.Document, *Degraded) {
+	var nonce [8]byte
+	if _, err := rand.Read(nonce[:]); err != nil {
+		return nil, &Degraded{DegradedModelUnavailable, err.Error()}
+	}
+	limit := limitOf(q)
+	m := newManifest(docs, excerpts, q.Now)
+	bounded, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	raw, _, err := e.model.Complete(bounded, model.Request{
+		System: fmt.Sprintf(selectorSystem, limit), User: selectorPrompt(&q, m, hex.EncodeToString(nonce[:])),
+		SchemaName: "memory_selection", Schema: json.RawMessage(fmt.Sprintf(selectorSchema, limit)),
+		MaxTokens: 256, Purpose: "recall",
+		Check: func(raw json.RawMessage) error { _, err := parseIDs(raw); return err },
+	})
+	if err != nil {
+		return nil, modelFault(err)
+	}
+	ids, err := parseIDs(raw)
+	if err != nil {
+		return nil, &Degraded{DegradedModelInvalid, err.Error()}
+	}
+	chosen, unknown := m.choose(ids, limit)
+	if len(chosen) == 0 && unknown > 0 {
+		return nil, &Degraded{DegradedModelInvalid, fmt.Sprintf("the model named %d memories and none of them is in its list", unknown)}
+	}
+	return chosen, nil
+}
+
+func modelFault(err error) *Degraded {
+	var me *model.Error
+	switch {
+	case errors.As(err, &me):
+		return &Degraded{me.Kind.Reason(), me.Detail}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Degraded{DegradedModelTimeout, "no answer in time"}
+	}
+	return &Degraded{DegradedModelUnavailable, memory.CleanLine(err.Error())}
+}
+
+// accept turns the model's choice into a selection.
+func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit, chosen []*memory.Document) (Selection, error) {
+	s := Selection{Strategy: StrategyModel, Held: r.Held}
+	inFast := func(d *memory.Document) bool {
+		return slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref })
+	}
+	var hits []Hit
+	ix := IndexOf(snap)
+	for _, d := range chosen {
+		if inFast(d) {
+			continue
+		}
+		h, ok := ix.explainHit(q, d)
+		if ok {
+			hits = append(hits, h)
+		}
+	}
+	s.Hits = e.current(q, hits)
+	if len(chosen) < limitOf(q) {
+		for _, h := range fast {
+			if !slices.ContainsFunc(chosen, func(d *memory.Document) bool { return d.Ref == h.Doc.Ref }) {
+				s.Retract = append(s.Retract, h.Doc.Ref)
+			}
+		}
+	}
+	switch {
+	case len(s.Hits) > 0:
+		s.Status = StatusDelivered
+	case len(chosen) > 0 || len(r.Held) > 0:
+		s.Status = StatusAlreadyDelivered
+	default:
+		s.Status = StatusNoRelevant
+	}
+	return s, ctx.Err()
+}

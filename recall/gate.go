@@ -1,0 +1,79 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall/text"
+)
+
+// admitted is the gate: whether what was met proves that the document is about
+// the query. Silence is better than a memory that shares a word by accident.
+func (s *scorer) admitted(a *sum) bool {
+	if s.q.Loose {
+		return true
+	}
+	need := &s.p.Cover
+	if a.named {
+		need = &s.p.CoverNamed
+	}
+	if a.grams == 1 && a.terms == 1 && !a.named && s.clusters > 2 {
+		// One trigram out of the middle of unsegmented text is an accident.
+		return false
+	}
+	return float64(a.evidence) >= need[min(int(a.terms), len(need))-1]*s.total
+}
+
+// minCommonDocs is how many documents make "nearly all" mean something.
+const minCommonDocs = 4
+
+// evident tells whether meeting term t proves anything: it must be a content
+// word, and not one that nearly every document has.
+func (s *scorer) evident(t int) bool {
+	if s.terms[t].topic != text.Content {
+		return false
+	}
+	return s.q.Loose || s.ix.docs < minCommonDocs || float64(s.df[t]) < s.p.Common*float64(s.ix.docs)
+}
+
+// expected is what term t adds to the weight that a document should meet. The
+// joined form of an identifier and the grams that hold an inflecting ending add
+// to it only when they are met.
+func (s *scorer) expected(t int) float64 {
+	q := &s.terms[t]
+	switch {
+	case q.topic != text.Content, s.df[t] > 0 && !s.evident(t):
+		return 0
+	case s.df[t] > 0:
+		return s.idf[t]
+	case q.optional || q.kind == text.Whole:
+		return 0
+	case q.kind >= text.Bigram:
+		return s.idf[t] * s.p.UnknownGram
+	}
+	return s.idf[t] * s.p.UnknownWord
+}
+
+// typeCues are words that name a kind of memory.
+var typeCues = map[string][]string{
+	memory.TypeUser:      strings.Fields("preference preferences prefer background role habit"),
+	memory.TypeFeedback:  strings.Fields("feedback rule rules avoid style convention"),
+	memory.TypeProject:   strings.Fields("project goal goals incident deadline release decision"),
+	memory.TypeReference: strings.Fields("reference dashboard ticket docs doc link url"),
+}
+
+// cueScore is what one cue word adds. It decides between near equals only.
+const cueScore = 0.05
+
+// typeCue is what the query's cue words add to a document of their type, two
+// words at most.
+func (s *scorer) typeCue(d *memory.Document) float64 {
+	n := 0
+	for i := range s.terms {
+		if slices.Contains(typeCues[d.Type], s.terms[i].term) {
+			n++
+		}
+	}
+	return cueScore * float64(min(n, 2))
+}

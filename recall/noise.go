@@ -1,0 +1,64 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/memls/memls/memory"
+)
+
+// usageMarkers tell that a memory describes how a tool is called; while the tool
+// is in use, the agent has better sources. durableMarkers tell that it holds
+// something that stays worth knowing. The rule and both lists are those of the
+// agents whose memories these are.
+var (
+	usageMarkers = []string{
+		"api docs", "api documentation", "failed call", "failed tool call", "failed tool-call", "field mapping",
+		"guessed call", "guessed tool", "mcp tool", "parameter schema", "tool schema", "tool usage", "usage reference",
+	}
+	durableMarkers = []string{
+		"credential", "escalation", "gotcha", "known issue", "owner", "warning", "workaround",
+	}
+)
+
+// toolNoise returns a test for memories that only document a tool in use; nil
+// when no tool is. The aliases are computed once for a recall.
+func toolNoise(tools []string) func(*memory.Document) bool {
+	var names []string
+	for _, t := range tools {
+		for _, a := range toolAliases(t) {
+			if !slices.Contains(names, a) {
+				names = append(names, a)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return func(d *memory.Document) bool {
+		hay := strings.ToLower(strings.Join([]string{d.Title, d.Description, d.BodyText(),
+			strings.Join(d.Keywords, " "), strings.Join(d.Scenarios, " ")}, " "))
+		return containsAny(hay, names) && !containsAny(hay, durableMarkers) && containsAny(hay, usageMarkers)
+	}
+}
+
+// toolAliases are the spellings of one tool's name: as given, what follows the
+// last "::", and of mcp__server__tool the tool, with and without its prefixes.
+func toolAliases(name string) []string {
+	n := strings.ToLower(strings.TrimSpace(name))
+	if n == "" {
+		return nil
+	}
+	out := []string{n}
+	if i := strings.LastIndex(n, "::"); i >= 0 && i+2 < len(n) {
+		out = append(out, n[i+2:])
+	}
+	if parts := strings.Split(n, "__"); parts[0] == "mcp" && len(parts) >= 3 {
+		out = append(out, strings.Join(parts[2:], "__"), parts[len(parts)-1])
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+func containsAny(hay string, needles []string) bool {
+	return slices.ContainsFunc(needles, func(n string) bool { return strings.Contains(hay, n) })
+}

@@ -1,0 +1,39 @@
+package recall
+
+// Params are the constants of the scorer. Nil in a [Query] means
+// [DefaultParams]; evaluation compares others with them.
+type Params struct {
+	// K1 and B are BM25's saturation and length normalisation; 1.2 and 0.75 are
+	// its usual values, and beat 0.9 and 0.4 on every set measured.
+	K1, B float64
+	// Weights of an occurrence in the title, description, keywords, usage
+	// scenarios and body.
+	Title, Description, Keywords, Scenarios, Body float64
+	// HeadB normalises the fields of the head by their joint length.
+	HeadB float64
+	// Grams lets near spellings raise a score.
+	Grams bool
+	// Cover[n-1] is the share of the query's weight that a document must meet
+	// when n words of it count as evidence (the last for more); CoverNamed the
+	// same when one of them stands in a title, keyword or scenario.
+	Cover, CoverNamed [4]float64
+	// UnknownWord and UnknownGram are what a word or a gram of the query that no
+	// document has counts in that share.
+	UnknownWord, UnknownGram float64
+	// Common is the share of the documents from which on a word proves nothing.
+	Common float64
+	// Relative is the share of the best score that a hit must reach.
+	Relative float64
+}
+
+// DefaultParams are the constants that the labelled sets decided.
+func DefaultParams() Params {
+	return Params{
+		K1: 1.2, B: 0.75,
+		Title: 4, Description: 3, Keywords: 4, Scenarios: 3, Body: 1, HeadB: 0.5,
+		Grams: true,
+		Cover: [4]float64{0.5, 0.25, 0.15, 0.1}, CoverNamed: [4]float64{0.4, 0.2, 0.12, 0.08},
+		UnknownWord: 1, UnknownGram: 0, Common: 0.8,
+		Relative: 0.15,
+	}
+}

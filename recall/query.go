@@ -1,0 +1,201 @@
+package recall
+
+import (
+	"unicode/utf8"
+
+	"github.com/memls/memls/recall/text"
+)
+
+// queryTerm is one distinct word of a query.
+type queryTerm struct {
+	term     string
+	plain    string   // without accents
+	stems    []string // stem keys
+	grams    []uint64 // trigrams of a word
+	kind     text.Kind
+	runes    int
+	word     bool // has letters, so that it inflects
+	short    bool // one or two letters: met as a whole only
+	open     bool // unfinished: any longer word completes it
+	optional bool // not missed when no document has it
+	// topic says whether a meeting may admit; raise is what it counts.
+	topic      text.Topic
+	raise      float32
+	start, end int // where it last stood in the query
+}
+
+// Weights of the terms that only raise, against a whole word.
+const (
+	raiseWeak    = 0.35 // general words (use, want) and grams next to function words
+	raiseUnigram = 0.25 // one character of a longer run
+	raiseCluster = 0.3  // two clusters of a longer run
+	raiseWhole   = 0.6  // the joined form beside the parts of an identifier
+)
+
+// parseQuery returns the distinct terms that count, in the order of the query.
+// Of a longer query the first and the last 32 are kept; the characters and
+// clusters that only raise come with the runs that were kept.
+func parseQuery(q string, open bool) []queryTerm {
+	p := queryParser{seen: map[string]int{}}
+	if len(q) > 2*maxQueryBytes {
+		p.read(q[:runeStart(q, maxQueryBytes)])
+		p.read(q[runeStart(q, len(q)-maxQueryBytes):])
+	} else {
+		p.read(q)
+	}
+	terms := p.bounded()
+	if open {
+		markOpen(terms, q)
+	}
+	return terms
+}
+
+// runeStart moves i down to the start of a code point of s.
+func runeStart(s string, i int) int {
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
+
+type queryParser struct {
+	tok   text.Tokenizer
+	main  []queryTerm
+	minor []queryTerm
+	seen  map[string]int // term -> index in main, for the last place it stood
+	base  int
+}
+
+func (p *queryParser) read(q string) {
+	mask := text.Mask(q)
+	p.tok.Each(q, func(t text.Token) {
+		qt := queryTerm{term: string(t.Term), kind: t.Kind, start: p.base + t.Start, end: p.base + t.End, raise: 1, short: t.Short}
+		if !classify(&qt, t, mask) {
+			return
+		}
+		if t.Kind == text.Unigram || t.Kind == text.Cluster2 {
+			p.minor = append(p.minor, qt)
+			return
+		}
+		p.keep(qt)
+	})
+	p.base += len(q)
+}
+
+// keep adds a term, or moves one of the tail to the end when it comes again.
+func (p *queryParser) keep(qt queryTerm) {
+	const half = maxQueryTokens / 2
+	if i, ok := p.seen[qt.term]; ok {
+		if i < half {
+			return
+		}
+		p.main[i].term = "" // Inv: an emptied slot is dropped in bounded
+	}
+	p.seen[qt.term] = len(p.main)
+	p.main = append(p.main, qt)
+}
+
+// bounded cuts to the first and last 32 terms and adds the minor ones.
+func (p *queryParser) bounded() []queryTerm {
+	const half = maxQueryTokens / 2
+	kept := p.main[:0]
+	for _, t := range p.main {
+		if t.term != "" {
+			kept = append(kept, t)
+		}
+	}
+	cutFrom, cutTo := -1, -1
+	if len(kept) > maxQueryTokens {
+		cutFrom, cutTo = kept[half].start, kept[len(kept)-half].start
+		kept = append(kept[:half:half], kept[len(kept)-half:]...)
+	}
+	seen := map[string]bool{}
+	for _, t := range p.minor {
+		if len(seen) >= 2*maxQueryTokens {
+			break
+		}
+		if !seen[t.term] && (t.start < cutFrom || t.start >= cutTo) {
+			seen[t.term] = true
+			kept = append(kept, t)
+		}
+	}
+	for i := range kept {
+		kept[i].prepare()
+	}
+	return kept
+}
+
+func (t *queryTerm) prepare() {
+	t.runes = utf8.RuneCountInString(t.term)
+	t.word = t.kind <= text.Whole && spelled(t.term) && !number(t.term)
+	t.plain = t.term
+	if t.word && !t.short {
+		t.plain = text.StripAccents(t.term)
+		t.stems = text.Stems(nil, t.term)
+		if t.runes >= minGramRunes {
+			termGrams(t.term, func(c uint64) { t.grams = append(t.grams, c) })
+		}
+	}
+}
+
+// classify decides what a token of the query may do; false drops it.
+func classify(q *queryTerm, t text.Token, mask [][2]int) bool {
+	switch t.Kind {
+	case text.Unigram:
+		q.topic, q.raise = text.Weak, raiseUnigram
+		return !masked(t, mask)
+	case text.Cluster2:
+		q.topic, q.raise = text.Weak, raiseCluster
+		return !masked(t, mask)
+	case text.Bigram, text.Cluster3:
+		if masked(t, mask) {
+			q.topic, q.raise = text.Weak, raiseWeak
+		}
+		q.optional = text.HasKana(q.term)
+		return true
+	case text.Lone:
+		return !masked(t, mask)
+	case text.Whole:
+		q.raise = raiseWhole
+		return true
+	case text.Symbol:
+		return true
+	}
+	named := t.Ident && t.Short
+	if len(q.term) == 1 && (!t.Ident || t.Kind == text.Part) {
+		return false
+	}
+	switch text.TopicOf(q.term) {
+	case text.Function:
+		return named && t.Kind == text.Part
+	case text.Weak:
+		q.topic, q.raise = text.Weak, raiseWeak
+	}
+	return true
+}
+
+func masked(t text.Token, mask [][2]int) bool {
+	for _, m := range mask {
+		if t.Start < m[1] && m[0] < t.End {
+			return true
+		}
+	}
+	return false
+}
+
+// markOpen marks the last word as unfinished when nothing follows it: of an
+// identifier the joined whole, which its next letters would lengthen.
+func markOpen(terms []queryTerm, q string) {
+	last := -1
+	for i, t := range terms {
+		if t.kind <= text.Whole && t.end == len(q) && (last < 0 || t.kind == text.Whole) {
+			last = i
+		}
+	}
+	if last >= 0 {
+		terms[last].open = true
+	}
+}
+
+// evidential tells whether meeting the term can make a document a candidate.
+func (t *queryTerm) evidential() bool { return t.topic == text.Content }

@@ -1,0 +1,322 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
+
+func TestTiesGoToTheNewerFactNotToAType(t *testing.T) {
+	same := func(name string, scope memory.Scope, days int) note {
+		return note{name: name, desc: "how we deploy the gateway", body: "Deploy the gateway with the blue script.", scope: scope, days: days}
+	}
+	ix := indexOf(t, same("p1", memory.ScopeProject, 30), same("p2", memory.ScopeProject, 20), same("u1", memory.ScopeUser, 2),
+		same("p3", memory.ScopeProject, 10), note{name: "x", body: "other"}, note{name: "y", body: "more"}, note{name: "z", body: "words"})
+	r := rank(t, ix, "deploy gateway")
+	var fast []string
+	for _, h := range r.Fast(0) {
+		fast = append(fast, h.Doc.Title)
+	}
+	wantNames(t, "the fast two", fast, "u1", "p3")
+
+	equal := indexOf(t, same("b", memory.ScopeUser, 5), same("b", memory.ScopeTeam, 5), same("b", memory.ScopeProject, 5), note{name: "x", body: "other"})
+	r = rank(t, equal, "deploy gateway")
+	var scopes []memory.Scope
+	for _, h := range r.Hits {
+		scopes = append(scopes, h.Doc.Root.Scope)
+	}
+	if !slices.Equal(scopes, []memory.Scope{memory.ScopeProject, memory.ScopeUser, memory.ScopeTeam}) {
+		t.Errorf("equal facts: %v", scopes)
+	}
+}
+
+func TestWholeWordsBeforeInflectionsBeforeInsides(t *testing.T) {
+	ix := indexOf(t,
+		note{name: "a", body: "The coowner rule applies."}, note{name: "b", body: "The ownership rule applies."},
+		note{name: "c", body: "The owners rule applies."}, note{name: "d", body: "The owner rule applies."},
+		note{name: "e", body: "Nothing of that."}, note{name: "f", body: "Nor here."}, note{name: "g", body: "Nor there."})
+	wantNames(t, "owner", ask(t, ix, "owner"), "d", "c", "b", "a")
+}
+
+func TestFiltersComeBeforeLimits(t *testing.T) {
+	var notes []note
+	for i := range 12 {
+		notes = append(notes, note{name: fmt.Sprintf("team %d", i), body: "the quota quota quota", scope: memory.ScopeTeam})
+	}
+	notes = append(notes,
+		note{name: "mine", body: "One remark on the quota among many other words of no use.", scope: memory.ScopeUser},
+		note{name: "gone", body: "quota", header: []string{"expires_at: 2026-02-01"}},
+		note{name: "old", body: "quota", header: []string{"status: superseded"}})
+	for i := range 9 {
+		notes = append(notes, note{name: fmt.Sprintf("other %d", i), body: "something else"})
+	}
+	ix := indexOf(t, notes...)
+	onlyUser := func(q *recall.Query) { q.Scopes = []memory.Scope{memory.ScopeUser}; q.Limit = 1 }
+	r := rank(t, ix, "quota", onlyUser)
+	wantNames(t, "scope", names(r), "mine")
+	if r.Total != 1 {
+		t.Errorf("total %d counts what may not be seen", r.Total)
+	}
+	r = rank(t, ix, "quota", func(q *recall.Query) {
+		q.Exclude = map[string]bool{"user:mine.md": true}
+		q.Scopes = []memory.Scope{memory.ScopeUser, memory.ScopeProject}
+	})
+	wantNames(t, "excluded, expired and superseded", names(r))
+	r = rank(t, ix, "quota", func(q *recall.Query) { q.Inactive = true; q.Scopes = []memory.Scope{memory.ScopeProject} })
+	if r.Total != 2 {
+		t.Errorf("inactive ones: %q", names(r))
+	}
+	wantNames(t, "type", ask(t, ix, "quota", func(q *recall.Query) { q.Types = []string{"feedback"} }))
+}
+
+func TestToolNoise(t *testing.T) {
+	ix := indexOf(t,
+		note{name: "grep schema", desc: "tool schema of grep_files", body: "MCP tool grep_files: parameter schema is pattern, path."},
+		note{name: "grep gotcha", desc: "gotcha of grep_files", body: "Known issue: grep_files tool usage hides dot files; workaround: pass hidden."},
+		note{name: "other", body: "words"})
+	wantNames(t, "not in use", ask(t, ix, "grep_files pattern"), "grep schema", "grep gotcha")
+	for _, tool := range []string{"grep_files", "GREP_FILES", "mcp__fs__grep_files", "server::grep_files"} {
+		wantNames(t, tool, ask(t, ix, "grep_files pattern", func(q *recall.Query) { q.RecentTools = []string{tool} }), "grep gotcha")
+	}
+}
+
+// TestSameInputsSameOrder builds the same documents in many orders and in many
+// portions, with deletions between, and wants the same answer to the last bit.
+func TestSameInputsSameOrder(t *testing.T) {
+	docs := corpus(300)
+	ghosts := corpus(330)[300:]
+	r := rand.New(rand.NewPCG(3, 4))
+	queries := make([]string, 12)
+	for i := range queries {
+		f := strings.Fields(docs[r.IntN(300)].BodyText())
+		queries[i] = fmt.Sprintf("%s %s %s topic%d", f[1], f[9], f[30], r.IntN(300))
+	}
+	want := answers(t, build(docs), queries)
+	for round := range 8 {
+		order := slices.Clone(docs)
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		in := recall.NewIndexer()
+		var ix any
+		for rest := order; len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN(40))
+			ix = in.Update(ix, nil, append(slices.Clone(rest[:n]), ghosts...))
+			ix = in.Update(ix, ghosts, nil)
+			rest = rest[n:]
+		}
+		if got := answers(t, ix.(*recall.Index), queries); got != want {
+			t.Fatalf("round %d: the order of building shows:\n got %s\nwant %s", round, got, want)
+		}
+	}
+}
+
+func answers(t *testing.T, ix *recall.Index, queries []string) string {
+	var b strings.Builder
+	for _, q := range queries {
+		r := rank(t, ix, q)
+		fmt.Fprintf(&b, "%d:", r.Total)
+		for _, h := range r.Hits {
+			fmt.Fprintf(&b, " %s=%b", h.Doc.Ref, h.Score)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// TestOldSnapshotsStayAsTheyWere reads an index while newer ones are made from it.
+func TestOldSnapshotsStayAsTheyWere(t *testing.T) {
+	docs := corpus(200)
+	in := recall.NewIndexer()
+	old := in.Update(nil, nil, docs).(*recall.Index)
+	query := []string{"topic3 topic77 topic150"}
+	want := answers(t, old, query)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var ix any = old
+		for i := range docs {
+			c := *docs[i]
+			ix = in.Update(ix, docs[i:i+1], []*memory.Document{&c})
+		}
+		if n := ix.(*recall.Index).Len(); n != len(docs) {
+			t.Errorf("%d documents left of %d", n, len(docs))
+		}
+	}()
+	for range 200 {
+		if got := answers(t, old, query); got != want {
+			t.Fatalf("an old index changed: %s", got)
+		}
+	}
+	<-done
+}
+
+// TestPassageHoldsWhatAdmitted checks the promise over many long documents: when
+// a word of the body admitted it, one of those words is in what is delivered.
+func TestPassageHoldsWhatAdmitted(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	var notes []note
+	for i := range 60 {
+		words := strings.Fields(filler(900))
+		for _, w := range []string{"kestrel", "tarragon"} {
+			words[r.IntN(len(words))] = w
+		}
+		sep := []string{" ", "\n", "\n\n", ". "}[i%4]
+		notes = append(notes, note{name: fmt.Sprintf("n%d", i), body: strings.Join(words, sep)})
+	}
+	for i := range 40 {
+		notes = append(notes, note{name: fmt.Sprintf("o%d", i), body: "unrelated words"})
+	}
+	ix := indexOf(t, notes...)
+	for _, q := range []string{"kestrel", "tarragon", "kestrel tarragon"} {
+		rk := rank(t, ix, q, func(q *recall.Query) { q.Limit = 60; q.Loose = true })
+		if len(rk.Hits) != 60 {
+			t.Fatalf("%q: %d hits", q, len(rk.Hits))
+		}
+		for _, h := range rk.Hits {
+			p := h.Doc.Text[h.Passage.Start:h.Passage.End]
+			if !strings.Contains(p, "kestrel") && !strings.Contains(p, "tarragon") {
+				t.Fatalf("%q: the passage of %s misses the match: %q", q, h.Doc.Title, p)
+			}
+			if n := utf8.RuneCountInString(p); n > recall.PassageRunes || !utf8.ValidString(p) {
+				t.Fatalf("%q: passage of %d code points", q, n)
+			}
+			if h.Passage.Start < h.Doc.Body.Start || h.Passage.End > h.Doc.Body.End || !h.Truncated {
+				t.Fatalf("%q: passage %v of body %v, truncated %v", q, h.Passage, h.Doc.Body, h.Truncated)
+			}
+		}
+	}
+}
+
+func TestQueryKeepsBothEnds(t *testing.T) {
+	ix := indexOf(t, note{name: "head", body: "kestrel migration"}, note{name: "tail", body: "tarragon harvest"},
+		note{name: "x", body: "other"}, note{name: "y", body: "more"})
+	var mid []string
+	for i := range 400 {
+		mid = append(mid, fmt.Sprintf("padding%d", i))
+	}
+	long := "kestrel migration " + strings.Join(mid, " ") + " tarragon harvest"
+	got := ask(t, ix, long, func(q *recall.Query) { q.Loose = true })
+	slices.Sort(got)
+	wantNames(t, "400 words between", got, "head", "tail")
+	huge := "kestrel migration " + strings.Repeat("padding ", 4<<20) + " tarragon harvest"
+	got = ask(t, ix, huge)
+	slices.Sort(got)
+	wantNames(t, "32 MiB between", got, "head", "tail")
+}
+
+func TestUnfinishedLastWord(t *testing.T) {
+	ix := indexOf(t, note{name: "saga", body: "BookingSaga retries"}, note{name: "seat", body: "seat map"}, note{name: "x", body: "other"})
+	typed := func(q *recall.Query) { q.Prefix, q.Loose = true, true }
+	for _, q := range []string{"boo", "book", "bookin", "BookingS", "retr"} {
+		wantNames(t, q, ask(t, ix, q, typed), "saga")
+	}
+	wantNames(t, "finished by a space", ask(t, ix, "boo ", typed))
+	wantNames(t, "not typed", ask(t, ix, "boo", func(q *recall.Query) { q.Loose = true }))
+}
+
+// held is a caller's record for tests.
+type held map[string][]memory.Span
+
+func (h held) Delivered(d *memory.Document) ([]memory.Span, bool) {
+	spans, ok := h[d.Ref]
+	return spans, ok && spans == nil
+}
+
+func TestHeldDocumentsMakeRoom(t *testing.T) {
+	long := "kestrel at the start. " + filler(600) + "\n\nAnd a kestrel at the end of it."
+	ix := indexOf(t, note{name: "long", body: long}, note{name: "short", body: "kestrel"}, note{name: "third", body: "a kestrel, among other birds"}, note{name: "x", body: "other"}, note{name: "y", body: "else"})
+	first := rank(t, ix, "kestrel")
+	if len(first.Hits) != 3 {
+		t.Fatalf("%q", names(first))
+	}
+	h := held{}
+	var long0 recall.Hit
+	for _, hit := range first.Hits {
+		h[hit.Doc.Ref] = []memory.Span{hit.Passage}
+		if hit.Doc.Title == "long" {
+			long0 = hit
+		}
+	}
+	again := rank(t, ix, "kestrel", func(q *recall.Query) { q.Held = h })
+	wantNames(t, "another passage of the long one", names(again), "long")
+	if got := again.Hits[0]; got.State != recall.StateMore || got.Passage.Start < long0.Passage.End && long0.Passage.Start < got.Passage.End {
+		t.Errorf("state %s, passage %v overlaps %v", got.State, got.Passage, long0.Passage)
+	}
+	if len(again.Held) != 2 {
+		t.Errorf("held: %q", again.Held)
+	}
+	h["project:long.md"] = append(h["project:long.md"], again.Hits[0].Passage)
+	h["project:short.md"] = nil
+	last := rank(t, ix, "kestrel", func(q *recall.Query) { q.Held = h })
+	wantNames(t, "an edited one comes again", names(last), "short")
+	if last.Hits[0].State != recall.StateUpdated {
+		t.Errorf("state %s", last.Hits[0].State)
+	}
+}
+
+func TestWhyNamesTheMeeting(t *testing.T) {
+	ix := indexOf(t, note{name: "retryBudget of Résumé", desc: "deployments", body: "A kestrel."}, note{name: "x", body: "other"})
+	r := rank(t, ix, "budget resume deploys kestrel")
+	if len(r.Hits) != 1 {
+		t.Fatalf("%q", names(r))
+	}
+	want := []recall.Why{
+		{Field: recall.FieldTitle, Term: "Budget", Match: recall.MatchPart}, {Field: recall.FieldTitle, Term: "Résumé", Match: recall.MatchFold},
+		{Field: recall.FieldDescription, Term: "deployments", Match: recall.MatchPrefix}, {Field: recall.FieldBody, Term: "kestrel", Match: recall.MatchExact},
+	}
+	for _, w := range want {
+		if !slices.Contains(r.Hits[0].Why, w) {
+			t.Errorf("missing %+v in %+v", w, r.Hits[0].Why)
+		}
+	}
+}
+
+func TestTraceNamesVerdicts(t *testing.T) {
+	ix := indexOf(t, note{name: "one", body: "kestrel"}, note{name: "two", body: "kestrel bird"}, note{name: "secret", body: "kestrel", scope: memory.ScopeUser}, note{name: "x", body: "other"})
+	r := rank(t, ix, "the kestrel", func(q *recall.Query) {
+		q.Trace, q.Limit, q.Scopes = true, 1, []memory.Scope{memory.ScopeProject}
+	})
+	if r.Trace == nil || len(r.Trace.Candidates) != 2 || r.Trace.Candidates[0].Verdict != recall.VerdictReturned || r.Trace.Candidates[1].Verdict != recall.VerdictLimit {
+		t.Fatalf("trace: %+v", r.Trace)
+	}
+	for _, c := range r.Trace.Candidates {
+		if strings.HasPrefix(c.Ref, "user:") {
+			t.Errorf("the trace shows what may not be seen: %s", c.Ref)
+		}
+	}
+}
+
+func TestRankEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := build(corpus(10)).Rank(ctx, recall.Query{Text: "topic1 topic2", Now: now})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzRank(f *testing.F) {
+	docs := corpus(40)
+	ix := build(docs)
+	for _, s := range []string{"topic3", "数据库", "C++", "a\xff", strings.Repeat("x", 300), "น้ำตาล", "\u0301", "^$", "retryBudget"} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, s string, open bool) {
+		r, err := ix.Rank(t.Context(), recall.Query{Text: s, Now: now, Prefix: open, Trace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range r.Hits {
+			if h.Passage.Start > h.Passage.End || h.Passage.End > len(h.Doc.Text) || i > 0 && h.Score > r.Hits[i-1].Score+1e-6 && h.Doc.Fact().Equal(r.Hits[i-1].Doc.Fact()) {
+				t.Fatalf("hit %d: %+v", i, h)
+			}
+		}
+	})
+}

@@ -1,0 +1,290 @@
+package recall
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall/text"
+)
+
+// entry is what one query term found in one document.
+type entry struct {
+	doc    uint32
+	weight float32 // weighted, length-normalised occurrences
+	admits float32 // how far it counts as evidence, 0 for near spellings
+	named  bool    // met in title, keywords or scenarios
+}
+
+// sum is what all query terms found in one document.
+type sum struct {
+	score    float32
+	evidence float32
+	terms    uint8 // content terms met that count as evidence,
+	grams    uint8 // those of them that are three clusters
+	named    bool
+	seen     bool
+}
+
+// scorer ranks one query over one index.
+type scorer struct {
+	ix       *Index
+	p        Params
+	q        *Query
+	terms    []queryTerm
+	entries  [][]entry // by term, then view: entries[t*len(views)+v]
+	idf      []float64
+	df       []int   // documents that an admitting variant of a term met
+	clusters int     // terms that are three clusters
+	total    float64 // the weight of the query's content terms
+	visible  func(*memory.Document) bool
+	met      map[string]meeting // terms of documents -> how the query met them
+	order    []uint32           // scratch: documents touched
+	work     *scratch
+	tables   *lengthTables
+}
+
+// meeting is how a term of the vocabulary was met.
+type meeting struct {
+	term  int // index of the query term
+	match string
+	share float32
+	admit bool
+}
+
+// candidate is a document that passed the gate.
+type candidate struct {
+	doc   *memory.Document
+	view  int
+	id    uint32
+	score float64
+}
+
+func newScorer(ix *Index, q *Query, p Params) *scorer {
+	s := &scorer{ix: ix, p: p, q: q, terms: parseQuery(q.Text, q.Prefix), met: map[string]meeting{}, work: ix.pool.Get().(*scratch)}
+	s.entries = make([][]entry, len(s.terms)*len(ix.views))
+	s.idf = make([]float64, len(s.terms))
+	s.df = make([]int, len(s.terms))
+	s.visible = visibility(q)
+	return s
+}
+
+// close gives the scratch space back; the scorer must not be used after it.
+func (s *scorer) close() { s.ix.pool.Put(s.work) }
+
+// run returns the candidates in rank order, at most want, and how many there are.
+func (s *scorer) run(ctx context.Context, want int) ([]candidate, int, error) {
+	s.tables = newLengthTables(s.ix, &s.p)
+	for t := range s.terms {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		s.gather(t)
+	}
+	s.weigh()
+	top := topList{want: want}
+	for v := range s.ix.views {
+		s.collect(v, &top)
+	}
+	return top.sorted(), top.total, nil
+}
+
+// rareShare is the share of the documents up to which a word is rare enough for
+// its near spellings to tell something.
+const rareShare = 0.05
+
+// gather finds the documents of term t in every view and sets its idf.
+func (s *scorer) gather(t int) {
+	q := &s.terms[t]
+	df := s.gatherVariants(t, false)
+	n := float64(s.ix.docs)
+	if s.p.Grams && q.word && !q.short && float64(df) <= max(8, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
+		df = s.gatherVariants(t, true)
+	}
+	d := float64(max(df, 1))
+	s.idf[t] = math.Log(1 + (n-d+0.5)/(d+0.5))
+	s.df[t] = df
+	s.total += s.expected(t)
+	if q.kind == text.Cluster3 {
+		s.clusters++
+	}
+}
+
+func (s *scorer) gatherVariants(t int, near bool) int {
+	df := 0
+	for v := range s.ix.views {
+		view := &s.ix.views[v]
+		vs := view.expand(&s.terms[t], near, s.work)
+		s.note(t, view.segment, vs)
+		es, n := s.merge(view, vs)
+		s.entries[t*len(s.ix.views)+v] = es
+		df += n
+	}
+	return df
+}
+
+// note remembers how the terms of vs were met, for passages and reasons.
+func (s *scorer) note(t int, seg *segment, vs []variant) {
+	for _, v := range vs {
+		name := seg.term(v.term)
+		if m, ok := s.met[name]; ok && m.share >= v.share {
+			continue
+		}
+		s.met[name] = meeting{t, v.match, v.share, v.admits > 0 && s.terms[t].topic == text.Content}
+	}
+}
+
+// merge adds up the postings of variants by document: the living documents and
+// how many of them an admitting variant met. Inv: the variants of a document are
+// added in the order of their terms, so that a sum does not depend on how the
+// documents are spread over segments.
+func (s *scorer) merge(v *view, vs []variant) ([]entry, int) {
+	n := 0
+	for _, x := range vs {
+		n += int(v.first[x.term+1] - v.first[x.term])
+	}
+	if n == 0 {
+		return nil, 0
+	}
+	es := make([]entry, 0, min(n, v.alive))
+	slots, tab := s.work.places(len(v.docs)), s.tables
+	for _, x := range vs {
+		for p := v.first[x.term]; p < v.first[x.term+1]; p++ {
+			id := v.doc[p]
+			if v.isDead(id) {
+				continue
+			}
+			if slots[id] == 0 {
+				es = append(es, entry{doc: id})
+				slots[id] = uint32(len(es))
+			}
+			e := &es[slots[id]-1]
+			e.weight += x.share * (tab.fields[v.bits[p]]*tab.head[v.head[id]] + float32(v.tf[p])*tab.body[v.body[id]])
+			e.admits = max(e.admits, x.admits)
+			e.named = e.named || x.admits > 0 && v.bits[p]&(bitTitle|bitKeywords|bitScenarios) != 0
+		}
+	}
+	df := 0
+	for i := range es {
+		slots[es[i].doc] = 0
+		if es[i].admits > 0 {
+			df++
+		}
+	}
+	return es, df
+}
+
+// lengthTables hold, for one query, what BM25F (Zaragoza et al. 2004) needs of a
+// posting: the weights of the fields of the head that its bits name, and by length
+// code what an occurrence in the head and in the body counts.
+type lengthTables struct {
+	fields     [16]float32
+	head, body [256]float32
+}
+
+func newLengthTables(ix *Index, p *Params) *lengthTables {
+	avgBody := max(1, float64(ix.body)/max(1, float64(ix.docs)))
+	avgHead := max(1, float64(ix.head)/max(1, float64(ix.docs)))
+	t := &lengthTables{}
+	for bits := range t.fields {
+		w := 0.0
+		for i, f := range [...]float64{p.Title, p.Description, p.Keywords, p.Scenarios} {
+			if bits&(1<<i) != 0 {
+				w += f
+			}
+		}
+		t.fields[bits] = float32(w)
+	}
+	for c := range t.head {
+		n := codedLength(uint8(c))
+		t.head[c] = float32(1 / (1 - p.HeadB + p.HeadB*n/avgHead))
+		t.body[c] = float32(p.Body / (1 - p.B + p.B*n/avgBody))
+	}
+	return t
+}
+
+// lengthCode keeps a length in a byte: eighths of octaves, so that it is within
+// 5 % of the truth, which length normalisation does not feel.
+func lengthCode(n int) uint8 {
+	return uint8(min(255, math.Round(8*math.Log2(float64(n+1)))))
+}
+
+func codedLength(c uint8) float64 { return codedLengths[c] }
+
+// codedLengths are the lengths that codes stand for.
+var codedLengths = func() (t [256]float64) {
+	for c := range t {
+		t[c] = math.Exp2(float64(c)/8) - 1
+	}
+	return t
+}()
+
+// weigh turns the entries' occurrences into scores.
+func (s *scorer) weigh() {
+	nv := len(s.ix.views)
+	k1 := float32(s.p.K1)
+	for t := range s.terms {
+		f := float32(s.idf[t]) * s.terms[t].raise * (k1 + 1)
+		for v := range nv {
+			es := s.entries[t*nv+v]
+			for i := range es {
+				es[i].weight = f * es[i].weight / (es[i].weight + k1)
+			}
+		}
+	}
+}
+
+// collect sums the terms of one view and offers what passes the gate.
+func (s *scorer) collect(v int, top *topList) {
+	view := &s.ix.views[v]
+	nv := len(s.ix.views)
+	sums := s.work.totals(len(view.docs))
+	s.order = s.order[:0]
+	for t := range s.terms {
+		counts := s.evident(t)
+		for _, e := range s.entries[t*nv+v] {
+			a := &sums[e.doc]
+			if !a.seen {
+				a.seen = true
+				s.order = append(s.order, e.doc)
+			}
+			a.score += e.weight
+			if counts && e.admits > 0 {
+				a.evidence += e.admits * float32(s.idf[t])
+				a.terms++
+				if s.terms[t].kind == text.Cluster3 {
+					a.grams++
+				}
+				a.named = a.named || e.named
+			}
+		}
+	}
+	for _, id := range s.order {
+		a := sums[id]
+		sums[id] = sum{}
+		d := view.docs[id]
+		if a.terms == 0 || !s.admitted(&a) || !s.visible(d) {
+			continue
+		}
+		top.offer(candidate{d, v, id, float64(a.score) + s.typeCue(d)})
+	}
+}
+
+// visibility is the conjunction of a query's filters. It holds before ranking:
+// what may not be seen influences neither counts nor order.
+func visibility(q *Query) func(*memory.Document) bool {
+	return func(d *memory.Document) bool {
+		switch {
+		case d.Empty(), !q.Inactive && !d.ActiveAt(q.Now), q.Exclude[d.Ref]:
+			return false
+		case len(q.Scopes) > 0 && !slices.Contains(q.Scopes, d.Root.Scope):
+			return false
+		case len(q.Types) > 0 && !slices.Contains(q.Types, d.Type):
+			return false
+		case q.Folder != "" && d.Root.Folder != "" && d.Root.Folder != q.Folder:
+			return false
+		}
+		return true
+	}
+}

@@ -1,0 +1,197 @@
+package recall
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall/text"
+)
+
+// field bits of a posting.
+const (
+	bitTitle uint8 = 1 << iota
+	bitDescription
+	bitKeywords
+	bitScenarios
+)
+
+// segment is an immutable inverted index over some documents. Terms are sorted,
+// so that a term, a prefix and a key are found by binary search and nothing but
+// flat arrays is kept.
+type segment struct {
+	docs   []*memory.Document
+	local  map[*memory.Document]uint32
+	body   []uint8 // length codes of the body, by document,
+	head   []uint8 // and of title, description, keywords and scenarios together
+	sketch []sketch
+
+	blob  string   // all terms, one after the other, in ascending order
+	offs  []uint32 // offs[i] is where term i starts; one more at the end
+	first []uint32 // first[i] is where the postings of term i start; one more at the end
+	doc   []uint32 // postings: document,
+	tf    []uint8  // occurrences in the body (saturating),
+	bits  []uint8  // fields of the head
+
+	folds keyTable // accent-free spelling -> accented term
+	stems keyTable // stem key -> term
+	grams gramTable
+}
+
+// keyTable maps strings to terms: parallel arrays in the order of the keys.
+type keyTable struct {
+	keys []string
+	ids  []uint32
+}
+
+func (k keyTable) find(key string) []uint32 {
+	lo, ok := slices.BinarySearch(k.keys, key)
+	if !ok {
+		return nil
+	}
+	hi := lo
+	for hi < len(k.keys) && k.keys[hi] == key {
+		hi++
+	}
+	return k.ids[lo:hi]
+}
+
+// Len, Less and Swap sort the table by key, then by term.
+func (k keyTable) Len() int { return len(k.ids) }
+func (k keyTable) Less(i, j int) bool {
+	if k.keys[i] != k.keys[j] {
+		return k.keys[i] < k.keys[j]
+	}
+	return k.ids[i] < k.ids[j]
+}
+func (k keyTable) Swap(i, j int) {
+	k.keys[i], k.keys[j] = k.keys[j], k.keys[i]
+	k.ids[i], k.ids[j] = k.ids[j], k.ids[i]
+}
+
+func (k *keyTable) add(key string, id uint32) {
+	k.keys = append(k.keys, key)
+	k.ids = append(k.ids, id)
+}
+
+// gramTable maps character trigrams of words to the terms that hold them.
+type gramTable struct {
+	codes []uint64
+	first []uint32
+	ids   []uint32
+}
+
+func (g gramTable) find(code uint64) []uint32 {
+	i, ok := slices.BinarySearch(g.codes, code)
+	if !ok {
+		return nil
+	}
+	return g.ids[g.first[i]:g.first[i+1]]
+}
+
+func (s *segment) term(i uint32) string { return s.blob[s.offs[i]:s.offs[i+1]] }
+
+func (s *segment) terms() int { return len(s.offs) - 1 }
+
+// lower returns the first term that is not less than t.
+func (s *segment) lower(t string) uint32 {
+	return uint32(sort.Search(s.terms(), func(i int) bool { return s.term(uint32(i)) >= t }))
+}
+
+func (s *segment) lookup(t string) (uint32, bool) {
+	i := s.lower(t)
+	return i, int(i) < s.terms() && s.term(i) == t
+}
+
+// termGrams calls f with each distinct trigram of the word t, its ends marked.
+func termGrams(t string, f func(code uint64)) int {
+	var rs [text.MaxTerm + 2]rune
+	n := 0
+	rs[n] = '^'
+	n++
+	for _, r := range t {
+		if n == len(rs)-1 {
+			break
+		}
+		rs[n] = r
+		n++
+	}
+	rs[n] = '$'
+	n++
+	count := 0
+	for i := 0; i+3 <= n; i++ {
+		c := gramCode(rs[i], rs[i+1], rs[i+2])
+		dup := false
+		for j := range i {
+			if gramCode(rs[j], rs[j+1], rs[j+2]) == c {
+				dup = true
+				break
+			}
+		}
+		if !dup {
+			f(c)
+			count++
+		}
+	}
+	return count
+}
+
+func gramCode(a, b, c rune) uint64 { return uint64(a)<<42 | uint64(b)<<21 | uint64(c) }
+
+// spelled reports that t is a word with letters that spelling variants make
+// sense for: neither a gram of a script without spaces nor a bare number.
+func spelled(t string) bool {
+	if t == "" || t[0] < '0' {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(t)
+	return r < 0xE00 || r >= 0x10A0 && r < 0x1780 || r >= 0x1E00 && r < 0x2000 || r >= 0xA000 && r < 0xAC00
+}
+
+func number(t string) bool {
+	return strings.IndexFunc(t, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }) < 0
+}
+
+// finish derives the vocabulary tables from the sorted terms.
+func (s *segment) finish() {
+	grams := map[uint64][]uint32{}
+	var keys []string
+	n := 0
+	for i := range uint32(s.terms()) {
+		t := s.term(i)
+		if !spelled(t) || number(t) {
+			continue
+		}
+		if p := text.StripAccents(t); p != t {
+			s.folds.add(p, i)
+		}
+		keys = text.Stems(keys[:0], t)
+		for k, key := range keys {
+			if !slices.Contains(keys[:k], key) {
+				s.stems.add(key, i)
+			}
+		}
+		if utf8.RuneCountInString(t) >= minGramRunes {
+			n += termGrams(t, func(c uint64) { grams[c] = append(grams[c], i) })
+		}
+	}
+	sort.Sort(s.folds)
+	sort.Sort(s.stems)
+	s.grams = flatGrams(grams, n)
+}
+
+func flatGrams(m map[uint64][]uint32, n int) gramTable {
+	g := gramTable{codes: make([]uint64, 0, len(m)), first: make([]uint32, 0, len(m)+1), ids: make([]uint32, 0, n)}
+	for c := range m {
+		g.codes = append(g.codes, c)
+	}
+	slices.Sort(g.codes)
+	for _, c := range g.codes {
+		g.first = append(g.first, uint32(len(g.ids)))
+		g.ids = append(g.ids, m[c]...)
+	}
+	g.first = append(g.first, uint32(len(g.ids)))
+	return g
+}
