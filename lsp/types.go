@@ -1,0 +1,503 @@
+package lsp
+
+import "time"
+
+// The wire types of protocol version 1. Rules that hold for all of them:
+//
+//   - Structs are plain, with named fields. A struct of the protocol package
+//     embedded in one would lend it its codec and hide every other field.
+//   - A list in a result is [] when it is empty, unless it is optional.
+//   - omitzero marks what may be absent. A pointer in params tells "absent"
+//     from a zero value.
+//   - Times are UTC, durations are whole milliseconds in fields named …Ms,
+//     "characters" are code points.
+
+// ProtocolVersion is the version in capabilities.experimental.memory.
+const ProtocolVersion = 1
+
+// Position is a place in a text document, counted in the negotiated encoding.
+type Position struct {
+	Line      uint32 `json:"line"`      // from 0
+	Character uint32 `json:"character"` // from 0, in code units of the encoding
+}
+
+// Range is a stretch of a text document; End is outside it.
+type Range struct {
+	Start Position `json:"start"`
+	End   Position `json:"end"`
+}
+
+// MemoryCapability is capabilities.experimental.memory of the initialize result.
+type MemoryCapability struct {
+	Version       int      `json:"version"`
+	Methods       []string `json:"methods"`       // requests and notifications that the server takes
+	Notifications []string `json:"notifications"` // notifications that it sends
+}
+
+// InitializationOptions are initializationOptions of initialize, and the
+// object under memls in workspace/didChangeConfiguration. All are optional;
+// [InitializationOptions.Settings] holds the defaults.
+type InitializationOptions struct {
+	Roots                  []RootOption  `json:"roots,omitzero"`   // replaces discovery
+	Profile                string        `json:"profile,omitzero"` // auto, qwen, claude, plain
+	Trusted                bool          `json:"trusted,omitzero"` // the editor trusts this workspace
+	Recall                 SwitchOption  `json:"recall,omitzero"`
+	Extract                SwitchOption  `json:"extract,omitzero"`
+	Dream                  SwitchOption  `json:"dream,omitzero"`
+	WritePolicy            string        `json:"writePolicy,omitzero"` // off, review, auto
+	Model                  *ModelOptions `json:"model,omitzero"`
+	BackgroundTokensPerDay *int          `json:"backgroundTokensPerDay,omitzero"`
+	Watcher                string        `json:"watcher,omitzero"`   // auto, poll
+	Worktrees              string        `json:"worktrees,omitzero"` // isolate, share
+	Activity               bool          `json:"activity,omitzero"`
+	Telemetry              bool          `json:"telemetry,omitzero"`
+}
+
+// RootOption is one folder of memory files.
+type RootOption struct {
+	Scope    string `json:"scope"` // project, user, team
+	Path     string `json:"path"`
+	ReadOnly bool   `json:"readOnly,omitzero"`
+}
+
+// SwitchOption turns one kind of work on or off.
+type SwitchOption struct {
+	Enabled *bool `json:"enabled,omitzero"`
+}
+
+// ModelOptions name an OpenAI-compatible endpoint. The key is never among
+// them, because traces print them.
+type ModelOptions struct {
+	BaseURL          string `json:"baseURL"`
+	Name             string `json:"name"`
+	APIKeyEnv        string `json:"apiKeyEnv,omitzero"` // the environment variable that holds the key
+	EmbeddingName    string `json:"embeddingName,omitzero"`
+	RequestTimeoutMs int    `json:"requestTimeoutMs,omitzero"` // for recall it can only lower the 30 s ceiling
+}
+
+// VersionedRef names a memory as it stood when the caller saw it.
+type VersionedRef struct {
+	Ref     string `json:"ref"`
+	Version string `json:"version"` // "sha256:" and the hex digest of the file's bytes
+}
+
+// RecallParams are the params of memory/recall.
+type RecallParams struct {
+	Token       string         `json:"token"`             // chosen by the client, unique within the session
+	Session     string         `json:"session"`           // delivery is exactly-once per session
+	Query       string         `json:"query"`             // the user's own words
+	Turn        string         `json:"turn,omitzero"`     // user (default), retry, continue, restore, runtime
+	Delivery    string         `json:"delivery,omitzero"` // push (default), pull
+	RecentTools []string       `json:"recentTools,omitzero"`
+	Exclude     []string       `json:"exclude,omitzero"`   // refs not to return
+	Delivered   []VersionedRef `json:"delivered,omitzero"` // what the session's context already holds
+	Scopes      []string       `json:"scopes,omitzero"`
+	Types       []string       `json:"types,omitzero"`
+	Folder      string         `json:"folder,omitzero"` // a workspace-folder URI
+	Limit       *int           `json:"limit,omitzero"`  // 1 to 5, default 5
+	Trace       bool           `json:"trace,omitzero"`
+}
+
+// RecallResponse is the response of memory/recall. Fast and Refined are absent
+// when the recall was not started.
+type RecallResponse struct {
+	Token   string          `json:"token"`
+	Outcome string          `json:"outcome"`         // settled, cancelled, not_started
+	Reason  string          `json:"reason,omitzero"` // why it was cancelled or not started
+	Fast    *FastSummary    `json:"fast,omitzero"`
+	Refined *RefinedSummary `json:"refined,omitzero"`
+}
+
+// FastSummary sums up the fast result.
+type FastSummary struct {
+	Refs      []string `json:"refs"`
+	Strategy  string   `json:"strategy"`
+	LatencyMs int64    `json:"latencyMs"`
+}
+
+// RefinedSummary sums up the settled result.
+type RefinedSummary struct {
+	Refs      []string `json:"refs"`
+	Status    string   `json:"status"`
+	Strategy  string   `json:"strategy"`
+	Retract   []string `json:"retract"`
+	LatencyMs int64    `json:"latencyMs"`
+}
+
+// RecallResult is the payload of memory/recallFast and memory/recallRefined,
+// and the result of memory/consume.
+type RecallResult struct {
+	Token            string            `json:"token"`
+	Session          string            `json:"session"`
+	Phase            string            `json:"phase"`           // fast, refined
+	Strategy         string            `json:"strategy"`        // none, heuristic, hybrid, model
+	Status           string            `json:"status,omitzero"` // refined only
+	Reason           string            `json:"reason,omitzero"` // with status cancelled
+	Documents        []RecallDocument  `json:"documents"`
+	Prompt           string            `json:"prompt"` // the documents as one fenced, escaped text block
+	AlreadyDelivered []string          `json:"alreadyDelivered"`
+	Retract          []string          `json:"retract,omitzero"` // refined, push
+	Degraded         []DegradedReason  `json:"degraded"`
+	LatencyMs        int64             `json:"latencyMs"`
+	CatalogRevision  uint64            `json:"catalogRevision"`
+	Trace            *RecallTraceTable `json:"trace,omitzero"` // only when it was asked for
+}
+
+// RecallDocument is one memory in a result of recall or search.
+type RecallDocument struct {
+	Ref         string      `json:"ref"`
+	URI         string      `json:"uri"`
+	Range       Range       `json:"range"` // the place of Body in the file
+	Version     string      `json:"version"`
+	Scope       string      `json:"scope"`
+	Type        string      `json:"type"`
+	Title       string      `json:"title"`
+	Description string      `json:"description"`
+	Body        string      `json:"body"`      // the matching passage, at most 1,200 characters
+	Truncated   bool        `json:"truncated"` // Body is not the whole body
+	UpdatedAt   time.Time   `json:"updatedAt"`
+	AgeDays     int         `json:"ageDays"`
+	Stale       *StaleNote  `json:"stale,omitzero"`
+	Pinned      bool        `json:"pinned"`
+	Status      string      `json:"status"`         // active, superseded, expired
+	State       string      `json:"state,omitzero"` // recall only: new, updated, more
+	Why         []WhyReason `json:"why"`
+}
+
+// StaleNote says why a memory should be checked before it is trusted.
+type StaleNote struct {
+	Reason string `json:"reason"` // age, anchor
+	Detail string `json:"detail"`
+}
+
+// WhyReason is one reason why a document was chosen.
+type WhyReason struct {
+	Field string `json:"field"`
+	Term  string `json:"term"`
+	Match string `json:"match"` // exact, prefix, part, gram, fold, concept, semantic
+}
+
+// DegradedReason says what a result had to do without.
+type DegradedReason struct {
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+// RecallTraceTable is the decision trace of a recall or search. It holds
+// nothing that the caller may not see.
+type RecallTraceTable struct {
+	Considered int              `json:"considered"` // documents that competed, after every filter
+	Candidates []TraceCandidate `json:"candidates"` // best first
+	Truncated  bool             `json:"truncated,omitzero"`
+}
+
+// TraceCandidate is one candidate with what decided about it.
+type TraceCandidate struct {
+	Ref     string        `json:"ref"`
+	Rank    int           `json:"rank"` // from 1
+	Score   float64       `json:"score"`
+	Signals []TraceSignal `json:"signals"`
+	Why     []WhyReason   `json:"why"`
+	Verdict string        `json:"verdict"` // returned, or the rule that left it out
+}
+
+// TraceSignal is one list in which a candidate was ranked.
+type TraceSignal struct {
+	Name  string  `json:"name"` // lexical, vector
+	Rank  int     `json:"rank"` // from 1
+	Score float64 `json:"score"`
+}
+
+// ConsumeParams are the params of memory/consume, whose result is a
+// [RecallResult] or null.
+type ConsumeParams struct {
+	Session string `json:"session"`
+	Token   string `json:"token"`
+	Point   string `json:"point"` // initial, tool_result
+}
+
+// FinishParams are the params of memory/finish.
+type FinishParams struct {
+	Session      string         `json:"session"`
+	Token        string         `json:"token,omitzero"`
+	Turn         string         `json:"turn,omitzero"` // default: that of the token's recall
+	Outcome      string         `json:"outcome"`       // end_turn, cancelled, error, loop_protection, limit
+	Messages     []TurnMessage  `json:"messages,omitzero"`
+	MessagesFrom *MessageCursor `json:"messagesFrom,omitzero"` // Messages are the tail from here
+}
+
+// TurnMessage is one message of a conversation.
+type TurnMessage struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+	ID   string `json:"id,omitzero"` // default m0, m1, …
+}
+
+// MessageCursor is a place in a history, with the digest of what lies before it.
+type MessageCursor struct {
+	Offset int    `json:"offset"`
+	Digest string `json:"digest"`
+}
+
+// FinishResult is the result of memory/finish.
+type FinishResult struct {
+	Recall  FinishedRecall `json:"recall"`
+	Extract ScheduledWork  `json:"extract"`
+	Dream   ScheduledWork  `json:"dream"`
+}
+
+// FinishedRecall says how the turn's recall ended.
+type FinishedRecall struct {
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitzero"`
+}
+
+// ScheduledWork says whether background work was scheduled.
+type ScheduledWork struct {
+	State  string `json:"state"` // scheduled, skipped
+	Reason string `json:"reason,omitzero"`
+}
+
+// ToolUsedParams are the params of the notification memory/toolUsed.
+type ToolUsedParams struct {
+	Session string `json:"session"`
+	Tool    string `json:"tool"`
+	Status  string `json:"status"` // ok, error, cancelled
+}
+
+// ResetSessionParams are the params of memory/resetSession.
+type ResetSessionParams struct {
+	Session string   `json:"session"`
+	Reason  string   `json:"reason"`        // reset, compacted
+	Refs    []string `json:"refs,omitzero"` // only these; absent means all
+}
+
+// ResetSessionResult is the result of memory/resetSession: an empty object.
+type ResetSessionResult struct{}
+
+// SearchParams are the params of memory/search.
+type SearchParams struct {
+	Query    string   `json:"query"`
+	Limit    *int     `json:"limit,omitzero"` // 1 to 100, default 20
+	Scopes   []string `json:"scopes,omitzero"`
+	Types    []string `json:"types,omitzero"`
+	Folder   string   `json:"folder,omitzero"`
+	Inactive bool     `json:"inactive,omitzero"` // also superseded and expired
+	Trace    bool     `json:"trace,omitzero"`
+}
+
+// SearchResult is the result of memory/search.
+type SearchResult struct {
+	Documents []RecallDocument  `json:"documents"`
+	Total     int               `json:"total"` // before the limit
+	Trace     *RecallTraceTable `json:"trace,omitzero"`
+}
+
+// ListParams are the params of memory/list.
+type ListParams struct {
+	Scopes   []string `json:"scopes,omitzero"`
+	Types    []string `json:"types,omitzero"`
+	Folder   string   `json:"folder,omitzero"`
+	Inactive *bool    `json:"inactive,omitzero"` // default true
+	Cursor   string   `json:"cursor,omitzero"`   // from the previous result
+	Limit    *int     `json:"limit,omitzero"`
+}
+
+// ListResult is the result of memory/list, in a stable order.
+type ListResult struct {
+	Documents []ListedDocument `json:"documents"`
+	Cursor    string           `json:"cursor,omitzero"` // present when there are more
+}
+
+// ListedDocument is one memory without its body.
+type ListedDocument struct {
+	Ref            string          `json:"ref"`
+	URI            string          `json:"uri"`
+	Version        string          `json:"version"`
+	Scope          string          `json:"scope"`
+	Type           string          `json:"type"`
+	Title          string          `json:"title"`
+	Description    string          `json:"description"`
+	Pinned         bool            `json:"pinned"`
+	Status         string          `json:"status"` // active, superseded, expired
+	Keywords       []string        `json:"keywords"`
+	UpdatedAt      time.Time       `json:"updatedAt"`
+	LastRecalledAt time.Time       `json:"lastRecalledAt,omitzero"`
+	RecallCount    int             `json:"recallCount"`
+	Feedback       *FeedbackCounts `json:"feedback,omitzero"`
+	Diagnostics    int             `json:"diagnostics"` // how many
+}
+
+// FeedbackCounts are the verdicts that a person gave about a memory.
+type FeedbackCounts struct {
+	Useful   int `json:"useful"`
+	Wrong    int `json:"wrong"`
+	Outdated int `json:"outdated"`
+}
+
+// GetParams are the params of memory/get.
+type GetParams struct {
+	Ref     string `json:"ref"`              // may end in #<n>
+	Version string `json:"version,omitzero"` // a mismatch is a conflict
+}
+
+// GetResult is the result of memory/get.
+type GetResult struct {
+	Ref         string             `json:"ref"`
+	URI         string             `json:"uri"`
+	Range       Range              `json:"range"` // the place of Body in the file
+	Version     string             `json:"version"`
+	Scope       string             `json:"scope"`
+	Type        string             `json:"type"`
+	Title       string             `json:"title"`
+	Description string             `json:"description"`
+	Body        string             `json:"body"`      // whole
+	Truncated   bool               `json:"truncated"` // the file is over the size that is read
+	UpdatedAt   time.Time          `json:"updatedAt"`
+	AgeDays     int                `json:"ageDays"`
+	Stale       *StaleNote         `json:"stale,omitzero"`
+	Pinned      bool               `json:"pinned"`
+	Status      string             `json:"status"`
+	Keywords    []string           `json:"keywords"`
+	Entries     []DocumentEntry    `json:"entries"`
+	Links       []DocumentLink     `json:"links"`
+	Backlinks   []string           `json:"backlinks"` // refs of memories that link here
+	Provenance  DocumentProvenance `json:"provenance"`
+	Diagnostics []DocumentProblem  `json:"diagnostics"`
+}
+
+// DocumentEntry is one entry of a file that holds several.
+type DocumentEntry struct {
+	Ref     string `json:"ref"` // ends in #<n>
+	Summary string `json:"summary"`
+	Range   Range  `json:"range"`
+}
+
+// DocumentLink is one link in a body.
+type DocumentLink struct {
+	Target string `json:"target"`       // as it is written
+	Ref    string `json:"ref,omitzero"` // the memory it leads to; absent when it is broken
+	Range  Range  `json:"range"`
+}
+
+// DocumentProvenance says where a memory comes from, as its header has it.
+type DocumentProvenance struct {
+	CreatedAt      time.Time `json:"createdAt,omitzero"`
+	ExpiresAt      time.Time `json:"expiresAt,omitzero"`
+	LastVerifiedAt time.Time `json:"lastVerifiedAt,omitzero"`
+	Category       string    `json:"category,omitzero"`
+	Supersedes     []string  `json:"supersedes,omitzero"`
+}
+
+// DocumentProblem is one thing wrong with a file.
+type DocumentProblem struct {
+	Range    Range  `json:"range"`
+	Severity int    `json:"severity"` // LSP's: 1 error, 2 warning, 3 information, 4 hint
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+}
+
+// StatusParams are the params of memory/status.
+type StatusParams struct{}
+
+// StatusResult is the result of memory/status.
+type StatusResult struct {
+	Roots      []RootStatus  `json:"roots"`
+	Model      ModelStatus   `json:"model"`
+	Embeddings ModelStatus   `json:"embeddings"`
+	Plans      int           `json:"plans"` // pending ones
+	Tasks      int           `json:"tasks"` // running and queued ones
+	Process    ProcessStatus `json:"process"`
+}
+
+// RootStatus is the truth about one root.
+type RootStatus struct {
+	ID           string        `json:"id"` // the first 8 hex digits of sha256 of the resolved path
+	Scope        string        `json:"scope"`
+	Path         string        `json:"path"`
+	ReadOnly     bool          `json:"readOnly,omitzero"`
+	State        string        `json:"state"` // loading, ready, degraded, missing, untrusted, error
+	Reason       string        `json:"reason,omitzero"`
+	OnDisk       int           `json:"onDisk"`     // memory files, without MEMORY.md
+	Catalogued   int           `json:"catalogued"` // the same, as recall sees them
+	Skipped      []SkippedFile `json:"skipped"`
+	SkippedTotal int           `json:"skippedTotal"` // more than len(skipped) when the list was cut
+	Watch        WatchStatus   `json:"watch"`
+	LastEventAt  time.Time     `json:"lastEventAt,omitzero"`
+	Revision     uint64        `json:"revision"`
+}
+
+// SkippedFile is an entry of a root that is not read.
+type SkippedFile struct {
+	Path   string `json:"path"` // relative to the root, with slashes
+	Reason string `json:"reason"`
+}
+
+// WatchStatus says how a root is watched.
+type WatchStatus struct {
+	Mode   string    `json:"mode"` // fsnotify, poll
+	Reason string    `json:"reason,omitzero"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+// ModelStatus says whether a model is in use and works.
+type ModelStatus struct {
+	State  string `json:"state"` // none, configured, ready, failing
+	Name   string `json:"name,omitzero"`
+	Detail string `json:"detail,omitzero"`
+}
+
+// ProcessStatus describes the server itself.
+type ProcessStatus struct {
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`
+	StartedAt time.Time `json:"startedAt"`
+	HeapBytes uint64    `json:"heapBytes"`
+}
+
+// ChangedParams are the params of the notification memory/changed, sent at
+// most ten times a second.
+type ChangedParams struct {
+	Revision  uint64   `json:"revision"`
+	Added     []string `json:"added"`
+	Updated   []string `json:"updated"`
+	Removed   []string `json:"removed"`
+	Truncated bool     `json:"truncated,omitzero"` // more than 200 refs changed
+}
+
+// StatusChangedParams are the params of the notification
+// memory/statusChanged: the state of every served root.
+type StatusChangedParams struct {
+	Roots []RootState `json:"roots"`
+}
+
+// RootState is the state of one root.
+type RootState struct {
+	ID     string `json:"id"`
+	Scope  string `json:"scope"`
+	Path   string `json:"path"`
+	State  string `json:"state"` // as in memory/status
+	Reason string `json:"reason,omitzero"`
+}
+
+// SecretParams are the params of memory/secret, which the server asks the client.
+type SecretParams struct {
+	Name string `json:"name"` // the name of the environment variable that was empty
+}
+
+// SecretResult is the client's answer to memory/secret. It is never logged.
+type SecretResult struct {
+	Value string `json:"value"`
+}
+
+// ParamErrorData is the data of error -32602.
+type ParamErrorData struct {
+	Field string `json:"field"` // dotted path, such as roots[1].scope; "params" for the whole
+}
+
+// FailureData is the data of error -32803.
+type FailureData struct {
+	Kind   Kind     `json:"kind"`
+	Detail string   `json:"detail"`
+	Refs   []string `json:"refs,omitzero"`
+}
