@@ -2,6 +2,8 @@ package recall_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +95,18 @@ func wantNames(t *testing.T, what string, got []string, want ...string) {
 // filler is text of n words that no query of a test asks for.
 func filler(n int) string {
 	return strings.TrimSpace(strings.Repeat("Lorem ipsum dolor sit amet consectetur. ", n/6+1))
+}
+
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+func removeFile(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Error(err)
+	}
 }

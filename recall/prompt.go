@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall/text"
 )
 
 const (
@@ -150,7 +151,7 @@ func Trivial(query string) bool {
 		return true
 	}
 	for _, t := range parseQuery(q, false) {
-		if t.evidential() {
+		if t.topic == text.Content && t.kind != text.Lone {
 			return false
 		}
 	}

@@ -151,7 +151,7 @@ func classify(q *queryTerm, t text.Token, mask [][2]int) bool {
 		if masked(t, mask) {
 			q.topic, q.raise = text.Weak, raiseWeak
 		}
-		q.optional = text.HasKana(q.term)
+		q.optional = text.HasKana(q.term) || text.Joins(q.term)
 		return true
 	case text.Lone:
 		return !masked(t, mask)
@@ -196,6 +196,3 @@ func markOpen(terms []queryTerm, q string) {
 		terms[last].open = true
 	}
 }
-
-// evidential tells whether meeting the term can make a document a candidate.
-func (t *queryTerm) evidential() bool { return t.topic == text.Content }

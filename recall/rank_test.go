@@ -46,6 +46,16 @@ func TestWholeWordsBeforeInflectionsBeforeInsides(t *testing.T) {
 	wantNames(t, "owner", ask(t, ix, "owner"), "d", "c", "b", "a")
 }
 
+// TestParticlesInsideNames wants names that begin with what is elsewhere a
+// particle to be found by themselves.
+func TestParticlesInsideNames(t *testing.T) {
+	ix := indexOf(t, note{name: "n1", body: "에러 처리 규칙"}, note{name: "n2", body: "도커 이미지 크기"}, note{name: "n3", body: "会议纪要放在共享盘"},
+		note{name: "n4", body: "网络要求与配置"}, note{name: "n5", body: "네트워크 설정"}, note{name: "x", body: "other"})
+	for q, want := range map[string]string{"에러는?": "n1", "도커": "n2", "이미지": "n2", "会议": "n3", "要求": "n4", "네트워크": "n5"} {
+		wantNames(t, q, ask(t, ix, q), want)
+	}
+}
+
 func TestFiltersComeBeforeLimits(t *testing.T) {
 	var notes []note
 	for i := range 12 {

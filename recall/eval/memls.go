@@ -9,19 +9,33 @@ import (
 	"github.com/memls/memls/recall"
 )
 
-// MemlsName is the name of our own ranker in reports.
-const MemlsName = "memls"
+// The names of our own ranker in reports: as a recall ranks, and as a search by a person does.
+const (
+	MemlsName       = "memls"
+	MemlsSearchName = "memls-search"
+)
 
 // memlsRanker ranks with our own index over documents parsed from their Markdown.
 type memlsRanker struct {
 	index  *recall.Index
 	params recall.Params
+	search bool
 	ids    map[*memory.Document]string
 }
 
 // Memls answers a factory of our own deterministic ranker with the given constants.
 func Memls(p recall.Params) Factory {
 	return func(docs []Doc) Ranker { return newMemlsRanker(docs, p) }
+}
+
+// MemlsSearch answers a factory of the same ranker as a search uses it: every document that one content word meets is listed,
+// and the last word of the query may be unfinished.
+func MemlsSearch(p recall.Params) Factory {
+	return func(docs []Doc) Ranker {
+		m := newMemlsRanker(docs, p)
+		m.search = true
+		return m
+	}
 }
 
 func newMemlsRanker(docs []Doc, p recall.Params) *memlsRanker {
@@ -45,7 +59,9 @@ func newMemlsRanker(docs []Doc, p recall.Params) *memlsRanker {
 
 // Rank implements [Ranker].
 func (m *memlsRanker) Rank(query string, k int) []string {
-	r, err := m.index.RankWith(context.Background(), recall.Query{Text: query, Limit: k, Now: time.Now()}, m.params)
+	r, err := m.index.RankWith(context.Background(), recall.Query{
+		Text: query, Limit: k, Now: time.Now(), Loose: m.search, Prefix: m.search,
+	}, m.params)
 	if err != nil {
 		return nil
 	}

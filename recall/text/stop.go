@@ -1,6 +1,10 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Topic says how much a word tells about the subject of a query.
 type Topic uint8
@@ -138,17 +142,18 @@ var weakWords = wordSet(
 // runStops are the function words of scripts without spaces. A gram of the query
 // that touches one proves no topic; they are looked for in the query only.
 var runStops = strings.Fields(`
-	天气 天氣 天気 날씨 อากาศ 今天 明天 昨天 今晚 早上 晚上 多长 多大 今日 明日 昨日 今夜 理由 오늘 내일 어제 저녁 아침 밤 대신 얼마 며칠 언제까지 วันนี้ พรุ่งนี้ เมื่อวาน คืนนี้ กี่วัน
+	谢谢 謝謝 好的 继续 ありがとう ありがとうございます 了解 はい いいえ お願いします 감사합니다 고마워 고맙습니다 계속 ขอบคุณ โอเค ตกลง
+	天气 天氣 天気 날씨 อากาศ 今天 明天 昨天 今晚 早上 晚上 多长 多大 今日 明日 昨日 今夜 理由 오늘 내일 어제 저녁 아침 대신 얼마 며칠 언제까지 วันนี้ พรุ่งนี้ เมื่อวาน คืนนี้ กี่วัน
 	我们 你们 他们 她们 它们 我的 你的 他的 咱们 自己 什么 怎么 怎样 怎麼 什麼 如何 为什么 為什麼 为何 哪个 哪些 哪里 哪裡 哪儿 谁 几个 多少 多久
 	这个 那个 这些 那些 这里 那里 这样 那样 這個 那個 這些 可以 应该 應該 需要 是否 有没有 有沒有 是不是 能不能 能否 可否 会不会 要不要
-	使用 采用 一下 一个 一個 一些 一种 时候 的时候 請問 请问 请 吗 呢 吧 啊 的 了 是 在 有 和 与 跟 把 被 让 给 就 都 也 很 还 要 会 能 我 你 他 她 它
+	使用 采用 一下 一个 一個 一些 一种 时候 的时候 請問 请问 请 吗 呢 吧 啊 的 了 是 把 被 就 也 很 我 你 他 她 它
 	帮我 帮忙 告诉 知道 现在 目前 进行 关于 對於 对于 以及 或者 但是 因为 所以 如果 没有 不要 不能 用什么 用的
 	私たち 私の 我々 何を 何が 何で どう どの どこ どれ いつ なぜ だれ 誰 です ます でした ました ません ください ですか ますか して した する している
 	しますか しています されて いる ある なる なに もの こと これ それ あれ この その ため から まで より ので のに けど について という としては として とは には では へは とき 場合
 	の は が を に へ と で も や か ね よ な た て だ れ ら り る い う し 使う 使って 使っ 使い 教えて べき ほうが
-	우리 우리가 우리는 저는 나는 내가 무엇 무엇을 무슨 어떤 어떻게 어디 어디에 어디서 언제 누가 누구 왜 얼마나 어느 몇 합니까 하나요 인가요 입니까 있나요
+	우리 우리가 우리는 저는 나는 내가 무엇 무엇을 무슨 어떤 어떻게 어디 어디에 어디서 언제 누가 누구 얼마나 어느 합니까 하나요 인가요 입니까 있나요
 	했나요 되나요 할까요 해야 하는 하고 하지 한다 합니다 했다 됩니다 되어 있는 있다 있습니다 없는 그리고 그런데 하지만 대한 대해 위해 에서 으로 에게 부터 까지
-	이나 라고 이라고 사용 사용하 쓰는 쓰나요 좀 것 알려 알려줘 주세요 습니까 습니다 은 는 이 가 을 를 의 에 도 와 과 로
+	이나 라고 이라고 사용 사용하 쓰는 쓰나요 알려 알려줘 주세요 습니까 습니다
 	อะไร อย่างไร ยังไง ทำไม เมื่อไหร่ เมื่อไร ที่ไหน ไหน ใคร เท่าไหร่ เท่าไร กี่ ของ และ หรือ ที่ ใน เป็น คือ ให้ ได้ จะ ไม่ มี ไหม มั้ย ครับ ค่ะ คะ นะ เรา ผม ฉัน คุณ
 	เขา มัน นี้ นั้น ต้อง ควร ใช้ แล้ว กับ จาก โดย เพื่อ ก็ ว่า ถ้า แต่ การ ความ ช่วย บอก หน่อย
 	ແມ່ນ ຫຍັງ ແນວໃດ ຂອງ ແລະ ທີ່ ໃນ ໃຊ້ ຕ້ອງ ພວກເຮົາ អ្វី យ៉ាងណា របស់ និង នៅ ដែល ប្រើ យើង ត្រូវ`)
@@ -179,25 +184,55 @@ func TopicOf(term string) Topic {
 	return Content
 }
 
+// particles are the Korean endings of one syllable. They count only at the end of
+// a word: inside one the same syllables begin and fill names (에러, 도커, 가격).
+const particles = "은는이가을를의에도와과로"
+
+// joining are Chinese characters that mostly join words, and still begin and end
+// names (会议, 在线, 权限和). A bigram that touches one is not missed when no
+// document has it.
+const joining = "在有和与跟让给都还要会能用不这那为对从到及"
+
+// Joins tells whether a bigram touches a character that mostly joins words.
+func Joins(bigram string) bool { return strings.ContainsAny(bigram, joining) }
+
 // Mask returns the byte spans of s that function words of scripts without
 // spaces cover, longest words first at every place.
 func Mask(s string) [][2]int {
 	var out [][2]int
 	for i := 0; i < len(s); {
-		best := 0
-		if s[i] >= 0xE0 { // all of these words are of three-byte code points
-			for _, w := range runStops {
-				if len(w) > best && strings.HasPrefix(s[i:], w) {
-					best = len(w)
-				}
-			}
-		}
-		if best == 0 {
+		n := stopAt(s, i)
+		if n == 0 {
 			i++
 			continue
 		}
-		out = append(out, [2]int{i, i + best})
-		i += best
+		out = append(out, [2]int{i, i + n})
+		i += n
 	}
 	return out
+}
+
+// stopAt is the length of the longest function word that begins at s[i], 0 if none.
+func stopAt(s string, i int) int {
+	if s[i] < 0xE0 { // all of these words are of three-byte code points
+		return 0
+	}
+	best := 0
+	for _, w := range runStops {
+		if len(w) > best && strings.HasPrefix(s[i:], w) {
+			best = len(w)
+		}
+	}
+	if best > 0 {
+		return best
+	}
+	r, n := utf8.DecodeRuneInString(s[i:])
+	if strings.ContainsRune(particles, r) {
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+n:])
+		if unicode.Is(unicode.Hangul, before) && !unicode.Is(unicode.Hangul, after) {
+			return n
+		}
+	}
+	return 0
 }
