@@ -51,9 +51,8 @@ func fits(s string) bool { return len(s) <= PassageRunes || utf8.RuneCountInStri
 // spots returns where the words of the query were met in the scored body.
 func (s *scorer) spots(d *memory.Document) []spot {
 	var out []spot
-	var tok text.Tokenizer
 	sp := scoredBody(d)
-	tok.Each(d.Text[sp.Start:sp.End], func(t text.Token) {
+	s.work.tok.Each(d.Text[sp.Start:sp.End], func(t text.Token) {
 		m, ok := s.met[string(t.Term)]
 		if !ok || !indexed(t, 0) {
 			return

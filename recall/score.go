@@ -17,6 +17,9 @@ type entry struct {
 	named  bool    // met in title, keywords or scenarios
 }
 
+// stretch is where the entries of one term and view lie in the scratch space.
+type stretch struct{ from, to int }
+
 // sum is what all query terms found in one document.
 type sum struct {
 	score    float32
@@ -33,7 +36,7 @@ type scorer struct {
 	p        Params
 	q        *Query
 	terms    []queryTerm
-	entries  [][]entry // by term, then view: entries[t*len(views)+v]
+	found    []stretch // by term, then view: found[t*len(views)+v]
 	idf      []float64
 	df       []int   // documents that an admitting variant of a term met
 	clusters int     // terms that are three clusters
@@ -63,7 +66,8 @@ type candidate struct {
 
 func newScorer(ix *Index, q *Query, p Params) *scorer {
 	s := &scorer{ix: ix, p: p, q: q, terms: parseQuery(q.Text, q.Prefix), met: map[string]meeting{}, work: ix.pool.Get().(*scratch)}
-	s.entries = make([][]entry, len(s.terms)*len(ix.views))
+	s.found = make([]stretch, len(s.terms)*len(ix.views))
+	s.work.entries = s.work.entries[:0]
 	s.idf = make([]float64, len(s.terms))
 	s.df = make([]int, len(s.terms))
 	s.visible = visibility(q)
@@ -97,10 +101,10 @@ const rareShare = 0.05
 // gather finds the documents of term t in every view and sets its idf.
 func (s *scorer) gather(t int) {
 	q := &s.terms[t]
-	df := s.gatherVariants(t, false)
+	df := s.gatherVariants(t, false, true)
 	n := float64(s.ix.docs)
 	if s.p.Grams && q.word && !q.short && float64(df) <= max(8, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
-		df = s.gatherVariants(t, true)
+		df = s.gatherVariants(t, true, df == 0)
 	}
 	d := float64(max(df, 1))
 	s.idf[t] = math.Log(1 + (n-d+0.5)/(d+0.5))
@@ -111,22 +115,31 @@ func (s *scorer) gather(t int) {
 	}
 }
 
-func (s *scorer) gatherVariants(t int, near bool) int {
+// gatherVariants finds the documents of one term and answers how many an
+// admitting variant met. Near spellings are remembered as reasons only when they
+// are all that was met: otherwise they are many and say little.
+func (s *scorer) gatherVariants(t int, near, all bool) int {
 	df := 0
+	if near { // what was gathered without them is at the end and is gathered again
+		s.work.entries = s.work.entries[:s.found[t*len(s.ix.views)].from]
+	}
 	for v := range s.ix.views {
 		view := &s.ix.views[v]
 		vs := view.expand(&s.terms[t], near, s.work)
-		s.note(t, view.segment, vs)
-		es, n := s.merge(view, vs)
-		s.entries[t*len(s.ix.views)+v] = es
-		df += n
+		s.note(t, view.segment, vs, all)
+		from := len(s.work.entries)
+		df += s.merge(view, vs)
+		s.found[t*len(s.ix.views)+v] = stretch{from, len(s.work.entries)}
 	}
 	return df
 }
 
 // note remembers how the terms of vs were met, for passages and reasons.
-func (s *scorer) note(t int, seg *segment, vs []variant) {
+func (s *scorer) note(t int, seg *segment, vs []variant, all bool) {
 	for _, v := range vs {
+		if v.admits == 0 && !all {
+			continue
+		}
 		name := seg.term(v.term)
 		if m, ok := s.met[name]; ok && m.share >= v.share {
 			continue
@@ -139,15 +152,9 @@ func (s *scorer) note(t int, seg *segment, vs []variant) {
 // how many of them an admitting variant met. Inv: the variants of a document are
 // added in the order of their terms, so that a sum does not depend on how the
 // documents are spread over segments.
-func (s *scorer) merge(v *view, vs []variant) ([]entry, int) {
-	n := 0
-	for _, x := range vs {
-		n += int(v.first[x.term+1] - v.first[x.term])
-	}
-	if n == 0 {
-		return nil, 0
-	}
-	es := make([]entry, 0, min(n, v.alive))
+func (s *scorer) merge(v *view, vs []variant) int {
+	from := len(s.work.entries)
+	es := s.work.entries
 	slots, tab := s.work.places(len(v.docs)), s.tables
 	for _, x := range vs {
 		for p := v.first[x.term]; p < v.first[x.term+1]; p++ {
@@ -166,13 +173,15 @@ func (s *scorer) merge(v *view, vs []variant) ([]entry, int) {
 		}
 	}
 	df := 0
-	for i := range es {
-		slots[es[i].doc] = 0
-		if es[i].admits > 0 {
+	for i := range es[from:] {
+		e := &es[from+i]
+		slots[e.doc] = 0
+		if e.admits > 0 {
 			df++
 		}
 	}
-	return es, df
+	s.work.entries = es
+	return df
 }
 
 // lengthTables hold, for one query, what BM25F (Zaragoza et al. 2004) needs of a
@@ -220,6 +229,8 @@ var codedLengths = func() (t [256]float64) {
 	return t
 }()
 
+func (s *scorer) entriesOf(i int) []entry { return s.work.entries[s.found[i].from:s.found[i].to] }
+
 // weigh turns the entries' occurrences into scores.
 func (s *scorer) weigh() {
 	nv := len(s.ix.views)
@@ -227,7 +238,7 @@ func (s *scorer) weigh() {
 	for t := range s.terms {
 		f := float32(s.idf[t]) * s.terms[t].raise * (k1 + 1)
 		for v := range nv {
-			es := s.entries[t*nv+v]
+			es := s.entriesOf(t*nv + v)
 			for i := range es {
 				es[i].weight = f * es[i].weight / (es[i].weight + k1)
 			}
@@ -243,7 +254,7 @@ func (s *scorer) collect(v int, top *topList) {
 	s.order = s.order[:0]
 	for t := range s.terms {
 		counts := s.evident(t)
-		for _, e := range s.entries[t*nv+v] {
+		for _, e := range s.entriesOf(t*nv + v) {
 			a := &sums[e.doc]
 			if !a.seen {
 				a.seen = true

@@ -40,6 +40,7 @@ var (
 		ματα ματων ματοσ μα ικοσ ικη ικο ικων ικα ικησ ικου`)
 	turkic = endings(3, `larından lerinden larında lerinde larının lerinin larına lerine ların lerin ları leri lar ler ından inden undan ünden ında inde unda ünde
 		dan den tan ten nın nin nun nün ın in un ün da de ta te yı yi yu yü ı i u ü ya ye a e sı si su sü lık lik luk lük
+		ojen öjen jen iden ien oissa öissä oista öistä oihin öihin oilla öillä oilta öiltä oille öille oita öitä issa issä ista istä iin illa illä
 		ssa ssä sta stä lla llä lta ltä lle ksi na nä aan een iin n t a ä`)
 	devanagari = endings(2, `ियों ियाँ ियां ाओं ाएँ ाएं ुओं ों ें ीं ाँ ां े ा ी ि ो ू ु`)
 )
