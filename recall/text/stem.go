@@ -66,7 +66,8 @@ func Stems(dst []string, term string) []string {
 		}
 		plain := StripAccents(term)
 		dst = append(dst, "e"+englishStem(plain), "g"+german.strip(plain), "r"+romance.strip(plain))
-		return append(dst, "t"+turkic.strip(term))
+		t := turkic.strip(term)
+		return append(dst, "t"+t, "f"+stemVowel(t))
 	case scriptCyrillic:
 		return append(dst, "c"+cyrillic.strip(term))
 	case scriptGreek:
@@ -87,6 +88,16 @@ func (s suffixes) strip(w string) string {
 		if strings.HasSuffix(w, e) && utf8.RuneCountInString(w[:len(w)-len(e)]) >= s.min {
 			return w[:len(w)-len(e)]
 		}
+	}
+	return w
+}
+
+// stemVowel takes off the final vowel, which Finnish, Estonian and Hungarian change
+// before an ending (lämpötila, lämpötilojen).
+func stemVowel(w string) string {
+	r, n := utf8.DecodeLastRuneInString(w)
+	if strings.ContainsRune("aeiouyäöőűá", r) && utf8.RuneCountInString(w) > 6 {
+		return w[:len(w)-n]
 	}
 	return w
 }

@@ -107,7 +107,7 @@ func TestStemsMeet(t *testing.T) {
 		"release releases released releasing", "migration migrations migrate migrating", "paginate pagination paginating",
 		"rechnung rechnungen", "steuersatz steuersätze", "fecha fechas", "réunion réunions", "configuração configurações",
 		"миграция миграции миграцию миграций", "таблица таблицы таблицу таблицах", "база базы базу базой",
-		"κράτηση κράτησης κρατήσεις", "الكتاب كتاب والكتاب بالكتاب", "הספר ספר", "किताब किताबें किताबों", "sipariş siparişin siparişler",
+		"κράτηση κράτησης κρατήσεις", "الكتاب كتاب والكتاب بالكتاب", "הספר ספר", "किताब किताबें किताबों", "sipariş siparişin siparişler", "lämpötila lämpötilan lämpötilat lämpötilojen",
 	} {
 		ws := strings.Fields(group)
 		for _, w := range ws[1:] {
