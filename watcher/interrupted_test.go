@@ -86,6 +86,17 @@ func TestRootGoesDuringAWalk(t *testing.T) {
 			if got := l.contents(); !maps.Equal(got, disk(root)) || !slices.Equal(l.everRemoved(), []string{"c/3.md"}) {
 				t.Errorf("exchanged at listing %d: %v, removed %q", listings, got, l.everRemoved())
 			}
+
+			t.Log("it goes during a walk, and one with less comes in its place")
+			old(t, write(t, "a/1.md", next, "a", "1.md"))
+			tr.after, tr.do = listings, func() { must(t, os.RemoveAll(aside)); must(t, os.Rename(root, aside)) }
+			w.Poke()
+			time.Sleep(time.Second)
+			must(t, os.Rename(next, root))
+			time.Sleep(time.Second)
+			if got := l.contents(); !maps.Equal(got, disk(root)) {
+				t.Errorf("exchanged after listing %d: %v, want %v", listings, got, disk(root))
+			}
 		})
 	}
 }

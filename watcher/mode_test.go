@@ -164,7 +164,7 @@ func TestSelfTest(t *testing.T) {
 		{"an announced change between them", []act{silent, announced, silent}, watcher.ModeEvents},
 		{"announced for the directory", []act{{change, filepath.Dir(path), 0}, {change, filepath.Dir(path), 0}}, watcher.ModeEvents},
 		{"announced changes", []act{announced, announced, announced}, watcher.ModeEvents},
-		{"announced in the last moment", []act{{change, path, 980 * time.Millisecond}, {change, path, 980 * time.Millisecond}}, watcher.ModeEvents},
+		{"announced in the last moment", []act{{change, path, 990 * time.Millisecond}, {change, path, 990 * time.Millisecond}}, watcher.ModeEvents},
 		{"announced too late", []act{{change, path, 2 * time.Second}, silent}, watcher.ModePoll},
 		{"lost events", []act{{change, "lost", 0}, {change, "lost", 0}, {change, "lost", 0}}, watcher.ModeEvents},
 		{"hard links made elsewhere", []act{{ctimeOnly, "", 0}, {ctimeOnly, "", 0}, {ctimeOnly, "", 0}}, watcher.ModeEvents},
@@ -179,10 +179,7 @@ func TestSelfTest(t *testing.T) {
 					if a.do != nil {
 						a.do(t)
 					}
-					// The sweep comes while the event is on its way.
-					time.Sleep(10 * time.Millisecond)
-					synctest.Wait()
-					time.Sleep(a.late)
+					time.Sleep(10*time.Millisecond + a.late) // the sweep comes while the event is on its way
 					switch a.say {
 					case "":
 					case "lost":

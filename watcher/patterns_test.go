@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/memls/memls/watcher"
 )
@@ -285,24 +284,6 @@ func TestBatchOfFiveThousandFiles(t *testing.T) {
 	must(t, os.RemoveAll(root))
 	must(t, os.Mkdir(root, 0o755))
 	m.awaitContents(t, map[string]string{})
-}
-
-func TestFreshStampsAreListedAgain(t *testing.T) {
-	root := newRoot(t)
-	path := write(t, "x", root, "a.md")
-	start := time.Now()
-	_, m := settled(t, root, watcher.Options{Sweep: never})
-	m.await(t, "a.md a second time", func() bool {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return m.ever["a.md"] == 2
-	})
-	if fi, err := os.Stat(path); err != nil || time.Since(fi.ModTime()) < watcher.RacyWindow {
-		t.Errorf("listed again after %v, too soon to prove anything (%v)", time.Since(start), err)
-	}
-	if b := m.last(); b.Full {
-		t.Errorf("a walk was made for one file: %+v", b)
-	}
 }
 
 func TestAwkwardNames(t *testing.T) {

@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -258,6 +257,7 @@ func (r *reconciler) overtaken(begin time.Time, p *pass) {
 		return
 	}
 	r.hold(p.b)
+	r.sweepAt = time.Now().Add(probeVanished)
 	r.in.again()
 }
 
@@ -327,11 +327,4 @@ func (r *reconciler) publish() {
 	r.w.mu.Lock()
 	r.w.status = s
 	r.w.mu.Unlock()
-}
-
-func sortSkips(list []Skip) []Skip {
-	slices.SortFunc(list, func(a, b Skip) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Reason, b.Reason))
-	})
-	return list
 }

@@ -1,0 +1,155 @@
+package delivery
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what a host would have had.
+type Report struct {
+	Cases int   `json:"cases"`
+	Rows  []Row `json:"rows"`
+}
+
+// Row is one selector latency, one way to deliver and one kind of turn. Shares
+// are 0 to 1.
+type Row struct {
+	LatencyMs int64  `json:"latencyMs"`
+	Path      string `json:"path"` // "fast": the fast result, then the refined; "single": the refined one only, as a host without fast results has it
+	Tools     bool   `json:"tools"`
+
+	FirstTurn  float64 `json:"firstTurn"`  // of the lexically answerable cases: a right memory was in the first request
+	Any        float64 `json:"any"`        // of all answerable cases: a right memory was in some request of the turn
+	Duplicates int     `json:"duplicates"` // memories delivered twice in a turn
+	Overlap    float64 `json:"overlap"`    // documents that stand in both the fast and the refined result, of all delivered
+	Silent     float64 `json:"silent"`     // of the unanswerable cases: no request carried a memory
+
+	FastP50Ms float64 `json:"fastP50Ms"` // request to fast notification
+	FastP99Ms float64 `json:"fastP99Ms"`
+}
+
+// reckon derives the four rows of a latency. A turn without tools has one
+// request, sent when the fast result is there or the wait is over. A turn with
+// tools has further ones, and one of them comes after the refined result.
+func reckon(cases []Case, seen []observation, latency time.Duration) []Row {
+	var rows []Row
+	for _, path := range []string{"single", "fast"} {
+		for _, tools := range []bool{false, true} {
+			rows = append(rows, row(cases, seen, latency, path == "fast", tools))
+		}
+	}
+	return rows
+}
+
+func row(cases []Case, seen []observation, latency time.Duration, fast, tools bool) Row {
+	r := Row{LatencyMs: latency.Milliseconds(), Path: "single", Tools: tools}
+	if fast {
+		r.Path = "fast"
+	}
+	var lexical, first, answerable, reached, unanswerable, silent, delivered, both int
+	for i, c := range cases {
+		initial, later := requests(&seen[i], fast, tools)
+		r.Duplicates += repeats(append(slices.Clone(initial), later...))
+		delivered += len(initial) + len(later)
+		both += overlap(seen[i].fast, seen[i].refined)
+		switch {
+		case len(c.Relevant) == 0:
+			unanswerable++
+			if len(initial)+len(later) == 0 {
+				silent++
+			}
+			continue
+		case c.Lexical:
+			lexical++
+			if overlap(initial, c.Relevant) > 0 {
+				first++
+			}
+		}
+		answerable++
+		if overlap(initial, c.Relevant)+overlap(later, c.Relevant) > 0 {
+			reached++
+		}
+	}
+	r.FirstTurn, r.Any, r.Silent = share(first, lexical), share(reached, answerable), share(silent, unanswerable)
+	r.Overlap = share(both, delivered)
+	r.FastP50Ms, r.FastP99Ms = fastPercentiles(seen)
+	return r
+}
+
+// requests tells what the first request carried and what later ones did.
+func requests(o *observation, fast, tools bool) (initial, later []string) {
+	if fast && len(o.fast) > 0 && o.fastAt <= initialWait {
+		initial = o.fast
+	}
+	switch {
+	case o.refinedAt <= initialWait && (!fast || len(o.fast) == 0):
+		initial = append(slices.Clone(initial), o.refined...)
+	case tools:
+		later = o.refined
+	}
+	return initial, later
+}
+
+func repeats(refs []string) int {
+	slices.Sort(refs)
+	return len(refs) - len(slices.Compact(refs))
+}
+
+func overlap(a, b []string) int {
+	n := 0
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			n++
+		}
+	}
+	return n
+}
+
+// share is part of whole; of nothing, all is right.
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 1
+	}
+	return float64(part) / float64(whole)
+}
+
+func fastPercentiles(seen []observation) (p50, p99 float64) {
+	times := make([]time.Duration, len(seen))
+	for i := range seen {
+		times[i] = seen[i].fastAt
+	}
+	if len(times) == 0 {
+		return 0, 0
+	}
+	slices.Sort(times)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return ms(times[len(times)/2]), ms(times[len(times)*99/100])
+}
+
+// WriteText prints the report as a table.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "delivery: %d cases; the selector is right, and slow\n\n", r.Cases)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "selector\tresults\ttools\tin first request\tin any request\ttwice\toverlap\tsilent\tfast p50 ms\tp99 ms\t")
+	for _, row := range r.Rows {
+		tools := "no"
+		if row.Tools {
+			tools = "yes"
+		}
+		fmt.Fprintf(t, "%d ms\t%s\t%s\t%.1f %%\t%.1f %%\t%d\t%.1f %%\t%.1f %%\t%.1f\t%.1f\t\n", row.LatencyMs, row.Path, tools,
+			100*row.FirstTurn, 100*row.Any, row.Duplicates, 100*row.Overlap, 100*row.Silent, row.FastP50Ms, row.FastP99Ms)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("print the delivery report: %w", err)
+	}
+	b.WriteString("\n\"fast\" hands over the fast result and then the refined one; \"single\" waits for the refined one. In first request: of the\nqueries that share a word with their answer. In any request: of all that have an answer. Silent: of those that have none.\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print the delivery report: %w", err)
+	}
+	return nil
+}
