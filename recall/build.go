@@ -84,7 +84,7 @@ func indexed(t text.Token, bit uint8) bool {
 	case text.Lone:
 		return bit == bitTitle || bit == bitKeywords
 	}
-	if t.Kind == text.Word && !(t.Ident && t.Short) && text.TopicOf(string(t.Term)) == text.Function {
+	if t.Kind == text.Word && (!t.Ident || !t.Short) && text.TopicOf(string(t.Term)) == text.Function {
 		return false
 	}
 	if !t.Short {

@@ -28,7 +28,7 @@ type view struct {
 }
 
 func (v view) isDead(id uint32) bool {
-	return v.dead != nil && v.dead[id>>6]&(1<<(id&63)) != 0
+	return len(v.dead) != 0 && v.dead[id>>6]&(1<<(id&63)) != 0
 }
 
 // mergeFanout is how many segments of one size class may stand beside each
@@ -43,6 +43,14 @@ type Indexer struct{ pool *sync.Pool }
 func NewIndexer() *Indexer { return &Indexer{newPool()} }
 
 func newPool() *sync.Pool { return &sync.Pool{New: func() any { return new(scratch) }} }
+
+// borrow takes scratch space out of the pool.
+func (ix *Index) borrow() *scratch {
+	if w, ok := ix.pool.Get().(*scratch); ok {
+		return w
+	}
+	return new(scratch)
+}
 
 // Update returns the index in which removed have gone and added have come. prev
 // is what an earlier call answered, or nil. It satisfies [memory.Indexer].
@@ -123,7 +131,8 @@ func (ix *Index) compact() {
 		if len(same) > mergeFanout {
 			v := joined(same)
 			more = more || sizeClass(v.alive) > class
-			ix.views = append(rest, v)
+			rest = append(rest, v)
+			ix.views = rest
 		}
 	}
 }

@@ -65,7 +65,7 @@ type candidate struct {
 }
 
 func newScorer(ix *Index, q *Query, p Params) *scorer {
-	s := &scorer{ix: ix, p: p, q: q, terms: parseQuery(q.Text, q.Prefix), met: map[string]meeting{}, work: ix.pool.Get().(*scratch)}
+	s := &scorer{ix: ix, p: p, q: q, terms: parseQuery(q.Text, q.Prefix), met: map[string]meeting{}, work: ix.borrow()}
 	s.found = make([]stretch, len(s.terms)*len(ix.views))
 	s.work.entries = s.work.entries[:0]
 	s.idf = make([]float64, len(s.terms))

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"strings"
 )
@@ -22,41 +21,35 @@ func better(a, b candidate) int {
 	return strings.Compare(a.doc.Ref, b.doc.Ref)
 }
 
-// topList keeps the best of what it is offered.
+// topList keeps the best of what it is offered: it gathers twice as many as are
+// wanted, then drops the worse half, so that an offer costs little on average.
 type topList struct {
 	want  int
-	total int
-	heap  worstFirst
-}
-
-type worstFirst []candidate
-
-// Len, Less, Swap, Push and Pop make a heap whose root is the worst candidate.
-func (h worstFirst) Len() int           { return len(h) }
-func (h worstFirst) Less(i, j int) bool { return better(h[i], h[j]) > 0 }
-func (h worstFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *worstFirst) Push(x any)        { *h = append(*h, x.(candidate)) }
-func (h *worstFirst) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
+	total int // how many were offered
+	kept  []candidate
+	full  bool // kept[want-1] is the worst that still counts
 }
 
 func (t *topList) offer(c candidate) {
 	t.total++
-	if len(t.heap) < t.want {
-		heap.Push(&t.heap, c)
+	if t.want <= 0 || t.full && better(c, t.kept[t.want-1]) >= 0 {
 		return
 	}
-	if t.want > 0 && better(c, t.heap[0]) < 0 {
-		t.heap[0] = c
-		heap.Fix(&t.heap, 0)
+	t.kept = append(t.kept, c)
+	if len(t.kept) >= 2*t.want+8 {
+		t.trim()
 	}
 }
 
+func (t *topList) trim() {
+	slices.SortFunc(t.kept, better)
+	if len(t.kept) >= t.want {
+		t.kept, t.full = t.kept[:t.want], true
+	}
+}
+
+// sorted returns the best, in order. The list must not be used after it.
 func (t *topList) sorted() []candidate {
-	out := slices.Clone(t.heap)
-	slices.SortFunc(out, better)
-	return out
+	t.trim()
+	return t.kept
 }

@@ -30,6 +30,7 @@ var (
 	romance = endings(4, `cao coes aciones acion acion acoes acao ations ation azione azioni amento amenti amientos amiento ements ement mente ment ando endo iendo
 		ados adas ado ada idos idas ido ida ees ee es e er ez ons ent ant antes ante ar ir are ere ire ato ata ati ate amos emos imos an en as es os a e o i s
 		cion ciones coes cao tion tions eur eurs euse ion iones`)
+	slavic   = endings(3, `ami ach ech ich um em ou u a e i o y ego emu ym ymi ych owi ow om ie`)
 	cyrillic = endings(3, `иваться ываться оваться ироваться ирования ированию ирование ировать ируется ируем ирует ованием ования ованию ование овать
 		ениями ениях ением ений ения ению ение аниями аниях анием аний ания анию ание остью ости ость
 		ами ями ого его ому ему ыми ими ах ях ов ев ей ой ый ий ая яя ое ее ые ие ую юю ым им ом ем ам ям ию ия ии
@@ -38,7 +39,7 @@ var (
 		ів їв ою ею ові еві ість ості істю ання ення анням енням ати яти іти ити ує ють`)
 	greek = endings(3, `ηματα ηματων ηματοσ ηση ησεισ ησεων ησησ ισεισ ιση ισησ ουσ ουν ουμε ετε εται ονται ομαι ων ησ εσ οσ ου οι ασ ισ εισ η α ο ι ε ω ει υσ υ αμε ατε αν
 		ματα ματων ματοσ μα ικοσ ικη ικο ικων ικα ικησ ικου`)
-	turkic = endings(3, `larından lerinden larında lerinde larının lerinin larına lerine ların lerin ları leri lar ler ından inden undan ünden ında inde unda ünde
+	turkic = endings(4, `larından lerinden larında lerinde larının lerinin larına lerine ların lerin ları leri lar ler ından inden undan ünden ında inde unda ünde
 		dan den tan ten nın nin nun nün ın in un ün da de ta te yı yi yu yü ı i u ü ya ye a e sı si su sü lık lik luk lük
 		ojen öjen jen iden ien oissa öissä oista öistä oihin öihin oilla öillä oilta öiltä oille öille oita öitä issa issä ista istä iin illa illä
 		ssa ssä sta stä lla llä lta ltä lle ksi na nä aan een iin n t a ä`)
@@ -65,7 +66,7 @@ func Stems(dst []string, term string) []string {
 			return dst
 		}
 		plain := StripAccents(term)
-		dst = append(dst, "e"+englishStem(plain), "g"+german.strip(plain), "r"+romance.strip(plain))
+		dst = append(dst, "e"+englishStem(plain), "g"+german.strip(plain), "r"+romance.strip(plain), "s"+slavic.strip(plain))
 		t := turkic.strip(term)
 		return append(dst, "t"+t, "f"+stemVowel(t))
 	case scriptCyrillic:
