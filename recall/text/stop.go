@@ -119,7 +119,7 @@ var functionWords = wordSet(
 // weakWords are content words so general that they alone prove no topic.
 var weakWords = wordSet(
 	`weather wetter météo tiempo meteo weer väder pogoda počasí sää погода погоде погоду погоды καιρόσ καιρό طقس الطقس मौसम
-	user users agent team project memory
+	carry continue proceed user users agent team project memory
 	use used uses using need needs needed want wants wanted make makes made making get gets getting got goes going went give gives work works
 	working way ways thing things new old good best better right one two first last lasts lasted lasting longest longer next time times day like find show tell say set put run see look
 	try keep take takes took taken responsible look looks looked looking explain explains means mean meaning today tonight tomorrow yesterday night nights morning evening week weeks day days hour hours minute minutes month months year years long often people person write wrote written read add added change changed changes start stop question answer example kind type lot bit
