@@ -61,7 +61,7 @@ func TestCatalogNoChange(t *testing.T) {
 	dir := tempDir(t)
 	path := write(t, dir, "a.md", "a\n")
 	b := open(t, dir, nil)
-	before := b.ready()
+	before := b.settled()
 	drain(b.changes)
 	changed := b.Changed()
 	if err := os.Chtimes(path, time.Now(), time.Now().Add(-time.Hour)); err != nil {
@@ -98,7 +98,7 @@ func TestCatalogChangeSets(t *testing.T) {
 		write(t, dir, fmt.Sprintf("old-%03d.md", i), "old\n")
 	}
 	b := open(t, dir, nil)
-	first := b.ready()
+	first := b.settled()
 	drain(b.changes)
 	for i := range 150 {
 		if err := os.Rename(filepath.Join(dir, fmt.Sprintf("old-%03d.md", i)), filepath.Join(dir, fmt.Sprintf("new-%03d.md", i))); err != nil {
@@ -161,7 +161,7 @@ func TestCatalogHalfWritten(t *testing.T) {
 	path := write(t, dir, "a.md", "full\n")
 	saved := time.Now()
 	timer := make(chan time.Time)
-	waits := make(chan time.Duration, 8)
+	waits := make(chan time.Duration, 64)
 	b := open(t, dir, func(o *memory.CatalogOptions) {
 		o.Now = func() time.Time { return saved.Add(20 * time.Millisecond) }
 		o.After = func(d time.Duration) <-chan time.Time { waits <- d; return timer }
@@ -183,26 +183,30 @@ func TestCatalogHalfWritten(t *testing.T) {
 	if d, _ := s.Get("project:a.md"); d == nil || d.Text != "full\n" || s.Len() != 2 {
 		t.Errorf("while it is saved: %+v", d)
 	}
-	synced := make(chan error, 1)
-	go func() { synced <- b.Sync(context.Background()) }()
 	write(t, dir, "a.md", "full again\n")
 	timer <- saved
-	if err := <-synced; err != nil {
-		t.Fatal(err)
-	}
-	if d, _ := b.Snapshot().Get("project:a.md"); d == nil || d.Text != "full again\n" {
-		t.Errorf("after: %+v", d)
-	}
+	b.until(func(s *memory.Snapshot) bool { d, _ := s.Get("project:a.md"); return d.Text == "full again\n" })
 
-	// What stays empty is empty.
+	// What stays empty is empty, and Sync waits until that is known.
 	write(t, dir, "a.md", "")
 	if err := os.Chtimes(path, saved, saved); err != nil {
 		t.Fatal(err)
 	}
-	w.emit(t, memory.FileChange{Changed: []string{"a.md"}})
+	synced := make(chan error, 1)
+	go func() { synced <- b.Sync(context.Background()) }()
 	<-waits
-	timer <- saved
-	b.until(func(s *memory.Snapshot) bool { d, _ := s.Get("project:a.md"); return d != nil && d.Text == "" })
+	for waiting := true; waiting; {
+		select {
+		case timer <- saved:
+		case err := <-synced:
+			if waiting = false; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if d, _ := b.Snapshot().Get("project:a.md"); d == nil || d.Text != "" {
+		t.Errorf("after a sync: %+v", d)
+	}
 
 	// So is one that has been for long.
 	write(t, dir, "b.md", "")
@@ -334,7 +338,7 @@ func TestCatalogReadersOpenNothing(t *testing.T) {
 func TestCatalogWatchStatus(t *testing.T) {
 	dir := tempDir(t)
 	b := open(t, dir, func(o *memory.CatalogOptions) { o.Recheck = time.Millisecond })
-	b.ready()
+	b.settled()
 	b.Poke()
 	w := b.fakes.last()
 	if w.pokes.Load() != 1 {

@@ -131,6 +131,8 @@ func (w *fakeWatcher) scan() memory.FileChange {
 		switch {
 		case rel == ".":
 			return nil
+		case e.Type()&fs.ModeSymlink != 0 && (w.keep(rel, true) || w.keep(rel, false)):
+			fc.Skipped = append(fc.Skipped, memory.Skip{Path: rel, Reason: "symlink"})
 		case !w.keep(rel, e.IsDir()):
 			if e.IsDir() {
 				return filepath.SkipDir
@@ -138,8 +140,6 @@ func (w *fakeWatcher) scan() memory.FileChange {
 			return nil
 		case e.IsDir():
 			return nil
-		case e.Type()&fs.ModeSymlink != 0:
-			fc.Skipped = append(fc.Skipped, memory.Skip{Path: rel, Reason: "symlink"})
 		case !e.Type().IsRegular():
 			fc.Skipped = append(fc.Skipped, memory.Skip{Path: rel, Reason: "not a regular file"})
 		default:
@@ -244,6 +244,13 @@ func (b *bench) ready() *memory.Snapshot {
 		b.t.Fatal(err)
 	}
 	return b.Snapshot()
+}
+
+// settled is ready, and the callbacks about it are over as well.
+func (b *bench) settled() *memory.Snapshot {
+	b.t.Helper()
+	b.ready()
+	return b.sync()
 }
 
 func (b *bench) sync() *memory.Snapshot {

@@ -168,7 +168,7 @@ func (p *parser) readHeader(content Span) (header, bool) {
 	return h, true
 }
 
-// complex tells whether src could cost a YAML parser more than it is worth.
+// tooComplex tells whether src could cost a YAML parser more than it is worth.
 func tooComplex(src string) bool {
 	if len(src) > maxYAMLBytes {
 		return true

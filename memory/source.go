@@ -226,7 +226,7 @@ type update struct {
 // it is published. Inv: when a walk has been handed to the sink and a message
 // sent afterwards reaches the writer, all of the walk has been applied.
 func (s *source) sink(fc FileChange) {
-	u := update{src: s, skips: fc.Skipped, skipsKnown: fc.SkipsKnown, full: fc.Full, missing: fc.Missing}
+	u := update{src: s, skips: fc.Skipped, skipsKnown: fc.SkipsKnown, full: fc.Full, missing: fc.Missing, last: true}
 	changed := s.sort(fc, &u)
 	if fc.Missing {
 		changed = nil
@@ -244,27 +244,28 @@ func (s *source) sink(fc FileChange) {
 	if fc.Full && s.c.Snapshot().Loading() {
 		chunk = firstChunk
 	}
-	if len(changed) > chunk {
-		// The size of the work is known before any of it is done.
-		if !s.send(func(w *writer) { w.apply(update{src: s, listed: changed}) }) {
-			return
-		}
+	// The size of the work is known before any of it is done.
+	if len(changed) > chunk && !s.hand(update{src: s, listed: changed}) {
+		return
 	}
 	for ; len(changed) > chunk; chunk = min(2*chunk, maxChunk) {
-		part := update{src: s, removed: u.removed}
-		u.removed = nil
-		part.results = s.read(root, openErr, changed[:chunk])
-		changed = changed[chunk:]
-		if !s.send(func(w *writer) { w.apply(part) }) {
+		part := update{src: s, removed: u.removed, results: s.read(root, openErr, changed[:chunk])}
+		u.removed, changed = nil, changed[chunk:]
+		if !s.hand(part) {
 			return
 		}
 	}
 	u.results = s.read(root, openErr, changed)
-	u.last = true
 	applied := make(chan struct{})
 	if s.send(func(w *writer) { defer close(applied); w.apply(u) }) {
 		<-applied
 	}
+}
+
+// hand gives an update to the writer without waiting for it to be applied, so
+// that reading goes on meanwhile.
+func (s *source) hand(u update) bool {
+	return s.send(func(w *writer) { w.apply(u) })
 }
 
 // sort parts the findings into what is read, which it returns in order, what is
