@@ -60,9 +60,10 @@ type peer struct {
 	calls     map[jsonrpc2.ID][]*call
 	running   int
 	returning int
-	failure   error         // why the client is lost
-	sealed    bool          // the calls in the table have been answered for
-	shut      chan struct{} // closed when the outbox takes no more answers
+	failure   error                   // why the client is lost
+	after     map[jsonrpc2.ID][]*call // returning calls with something to do afterwards
+	sealed    bool                    // the calls in the table have been answered for
+	shut      chan struct{}           // closed when the outbox takes no more answers
 }
 
 // call is one request being handled. It is the context of its handler.
@@ -74,6 +75,7 @@ type call struct {
 	method   string
 	request  context.Context // jsonrpc2's; for Async alone, until released
 	released atomic.Bool
+	after    []func() // guarded by peer.mu
 }
 
 type callKey struct{}
@@ -99,6 +101,20 @@ func Release(ctx context.Context) {
 	}
 }
 
+// AfterAnswer has f called once when the answer to ctx's request has entered the
+// outbox: what f sends, and what waits for f, comes after the answer. It must be
+// called before the handler returns; f must be quick. When the connection is
+// lost first, f may never be called.
+func AfterAnswer(ctx context.Context, f func()) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	c.peer.mu.Lock()
+	defer c.peer.mu.Unlock()
+	c.after = append(c.after, f)
+}
+
 // newPeer wires a connection over rwc; start begins to read it. ended is
 // called, more than once perhaps, when it should be closed: with io.EOF at the
 // end of the input, else with the fault.
@@ -109,6 +125,7 @@ func newPeer(rwc io.ReadWriteCloser, r router, opt Options, ended func(error)) *
 		router: r, log: opt.Log, base: base, stop: stop,
 		release: sync.OnceFunc(func() { close(released) }),
 		calls:   map[jsonrpc2.ID][]*call{},
+		after:   map[jsonrpc2.ID][]*call{},
 		shut:    make(chan struct{}),
 	}
 	p.settled = sync.NewCond(&p.mu)
@@ -227,15 +244,41 @@ func (p *peer) settle(c *call) bool {
 	}
 	p.running--
 	p.returning++
+	if len(c.after) > 0 {
+		p.after[c.id] = append(p.after[c.id], c)
+	}
 	return true
 }
 
-// answered notes that an answer has entered the outbox.
-func (p *peer) answered() {
+// answered notes that an answer, with this body, has entered the outbox.
+func (p *peer) answered(body []byte) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.returning--
+	after := p.takeAfter(body)
 	p.settled.Broadcast()
+	p.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+// takeAfter returns what is to be done after an answer. Of calls that share an
+// id, which only a confused client has, the first is taken. Inv: mu is held.
+func (p *peer) takeAfter(body []byte) []func() {
+	if len(p.after) == 0 {
+		return nil
+	}
+	id, _ := parseID(answerID(body))
+	calls := p.after[id]
+	switch len(calls) {
+	case 0:
+		return nil
+	case 1:
+		delete(p.after, id)
+	default:
+		p.after[id] = calls[1:]
+	}
+	return calls[0].after
 }
 
 // notification handles a notification on the read loop.

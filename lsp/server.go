@@ -65,12 +65,13 @@ type Server struct {
 	outgoing map[string]Outgoing
 	asked    map[string]Asked
 
-	onInitialize []func(*Initialization) error
-	onReady      []func()
-	onSettings   []func(old, now Settings)
-	onShutdown   []func(context.Context)
-	hooksOnce    sync.Once
-	hooksDone    chan struct{}
+	checkSettings []func(Settings) error
+	onInitialize  []func(*Initialization) error
+	onReady       []func()
+	onSettings    []func(old, now Settings)
+	onShutdown    []func(context.Context)
+	hooksOnce     sync.Once
+	hooksDone     chan struct{}
 
 	phase    atomic.Int32 // a phase; written on the read loop and by finish
 	shutdown atomic.Bool  // the client has asked for shutdown
@@ -169,6 +170,13 @@ func (s *Server) Settings() Settings { return *s.settings.Load() }
 
 // Log returns the connection's log.
 func (s *Server) Log() *slog.Logger { return s.log }
+
+// CheckSettings adds a check of settings beyond their form. Its error, a
+// [*ParamError] relative to the options, refuses them whole: at initialize it
+// fails the request, later the previous settings stay in force.
+func (s *Server) CheckSettings(check func(Settings) error) {
+	s.checkSettings = append(s.checkSettings, check)
+}
 
 // OnInitialize adds a hook that runs on the read loop during initialize, in
 // the order of adding. An error fails initialize; it may be a [*ParamError]

@@ -165,6 +165,11 @@ func (s *Server) applySettings(update []byte) error {
 	if err != nil {
 		return err
 	}
+	for _, check := range s.checkSettings {
+		if err := check(settings); err != nil {
+			return err
+		}
+	}
 	old := s.Settings()
 	s.rawSettings = raw
 	s.settings.Store(&settings)

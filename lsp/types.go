@@ -186,7 +186,7 @@ type DegradedReason struct {
 // RecallTraceTable is the decision trace of a recall or search. It holds
 // nothing that the caller may not see.
 type RecallTraceTable struct {
-	Considered int              `json:"considered"` // documents that competed, after every filter
+	Considered int              `json:"considered"` // documents that match, after every filter
 	Candidates []TraceCandidate `json:"candidates"` // best first
 	Truncated  bool             `json:"truncated,omitzero"`
 }
@@ -364,6 +364,7 @@ type GetResult struct {
 	Backlinks   []string           `json:"backlinks"` // refs of memories that link here
 	Provenance  DocumentProvenance `json:"provenance"`
 	Diagnostics []DocumentProblem  `json:"diagnostics"`
+	Cut         []string           `json:"cut,omitzero"` // which of entries, links and backlinks are not complete
 }
 
 // DocumentEntry is one entry of a file that holds several.
@@ -452,7 +453,11 @@ type ProcessStatus struct {
 	PID       int       `json:"pid"`
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"startedAt"`
+	UptimeMs  int64     `json:"uptimeMs"`
 	HeapBytes uint64    `json:"heapBytes"`
+	// Goroutines is how much goes on at once; it grows without end only when
+	// something leaks.
+	Goroutines int `json:"goroutines"`
 }
 
 // ChangedParams are the params of the notification memory/changed, sent at

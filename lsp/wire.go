@@ -243,9 +243,9 @@ type stream struct {
 	out      *outbox
 	conn     io.Closer
 	log      *slog.Logger
-	ended    func(error)     // told once that nothing more will be read
-	answered func()          // told that an answer has entered the outbox
-	released <-chan struct{} // closed when everything has been answered
+	ended    func(error)       // told once that nothing more will be read
+	answered func(body []byte) // told that an answer has entered the outbox
+	released <-chan struct{}   // closed when everything has been answered
 
 	stopped atomic.Bool // set by exit: what follows it is not read
 	closing sync.Once
@@ -311,9 +311,19 @@ func (s *stream) Write(_ context.Context, msg jsonrpc2.Message) (int64, error) {
 	}
 	body := f[bytes.Index(f, []byte("\r\n\r\n"))+4:]
 	if bytes.HasPrefix(body, answerPrefix) {
-		s.answered()
+		s.answered(body)
 	}
 	return int64(len(f)), nil
+}
+
+// answerID is the id in an answer that jsonrpc2 wrote. Inv: body begins with
+// answerPrefix.
+func answerID(body []byte) jsontext.Value {
+	id, err := jsontext.NewDecoder(bytes.NewReader(body[len(answerPrefix):])).ReadValue()
+	if err != nil { // nothing can be wrong with our own answer
+		return nil
+	}
+	return id
 }
 
 // Close implements [jsonrpc2.Stream]. It does not wait: closing a file that

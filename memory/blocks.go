@@ -384,7 +384,7 @@ func (b *blockScanner) listed(l blockLine) bool {
 func (b *blockScanner) words(l blockLine) {
 	fresh := !b.open || b.cur.gap || b.cur.closed
 	quote := l.content[0] == '>'
-	code := fresh && l.column > maxMarkColumn && !(b.open && b.cur.item)
+	code := fresh && l.column > maxMarkColumn && (!b.open || !b.cur.item)
 	switch {
 	case fresh && l.under:
 		b.cur.lines = 0

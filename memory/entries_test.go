@@ -70,6 +70,8 @@ func TestEntries(t *testing.T) {
 		{"fence in an item without an end", "- a\n  ```\n  x\n- b\n", []string{"a", "b"}},
 		{"fence in an item with its code outdented", "- a\n  ```\nx\n# y\n  ```\n- b\n", []string{"a", "b"}},
 		{"fence as an item", "- ```sh\n  make\n  ```\n- b\n", []string{"make", "b"}},
+		{"fence as a nested item", "- a\n  - ```\n    # x\n    ```\n- b\n", []string{"a", "b"}},
+		{"list under a label of an item", "- a\n  **How to apply:**\n  - one\n  - two\n- b\n", []string{"a |  | - one - two", "b"}},
 		{"no fence", "``` x ```\n- b\n", []string{"``` x ```", "b"}},
 		{"fence under a label", "R\n\nHow to apply:\n```\nmake\n```\n", []string{"R |  | ``` make ```"}},
 		{"indented code", "a\n\n    code\n\n    # code\n\nb\n", []string{"a", "b"}},
@@ -215,7 +217,7 @@ func structural(s string) bool {
 	bare := strings.NewReplacer(" ", "", "\t", "").Replace(s)
 	hashes := s[:len(s)-len(strings.TrimLeft(s, "#"))]
 	heading := hashes != "" && len(hashes) <= 6 && (hashes == s || strings.ContainsAny(s[len(hashes):][:1], " \t"))
-	return heading || len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.Contains("-*_=", bare[:1]) ||
+	return heading || len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.IndexByte("-*_=", bare[0]) >= 0 ||
 		strings.EqualFold(strings.Trim(s, "_*. \t"), "no entries yet")
 }
 
@@ -272,7 +274,7 @@ func hostileBytes(unit int) int {
 	if unit < 4 {
 		return memory.MaxFileBytes
 	}
-	return memory.MaxFileBytes / 8
+	return memory.MaxFileBytes / 16
 }
 
 var hostileUnits = []string{

@@ -33,6 +33,8 @@ func TestLinks(t *testing.T) {
 		{"images", "![a](b.png) [![c](d.png)](e.md)", []string{`markdown e.md "![c](d.png)"`}},
 		{"no link in a link", "[a [b](c.md) d](e.md)", []string{`markdown c.md "b"`}},
 		{"by reference", "[a][r] [R][] [r] [x] [y][z] [ ]\n\n[r]: b.md 'title'\n[r]: later.md\n[^1]: foot.md\n[u]: http://x\n\n[u] [^1]", []string{`markdown b.md "a"`, `markdown b.md "R"`, `markdown b.md "r"`}},
+		{"definitions that are none", "[r] [s] [t]\n\n[r]: a b\n[s]:\n\n[t](\n\n[q][s\n", nil},
+		{"title that goes on", "[a](b.md \"c\\\"d\") [e](f.md (g(h))", []string{`markdown b.md "a"`}},
 		{"code", "`[[a]]` ``[b](c.md) ` `` [[d]] ` [[e]]", []string{`wiki d "d"`, `wiki e "e"`}},
 		{"fences", "[[a]]\n```\n[[b]]\n```\n[[c]]\n\n- d\n  ~~~\n  [[e]]\n  ~~~\n  [[f]]\n", []string{`wiki a "a"`, `wiki c "c"`, `wiki f "f"`}},
 		{"indented code", "a\n\n    [[b]]\n\n- c\n\n    [[d]]\n", []string{`wiki d "d"`}},

@@ -104,7 +104,7 @@ type listMark struct {
 // lines are pasted that nobody means as one paragraph.
 func readListMark(content string) listMark {
 	var m listMark
-	rest := content
+	var rest string
 	switch {
 	case strings.IndexByte("-*+", content[0]) >= 0:
 		rest = content[1:]

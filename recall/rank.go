@@ -39,7 +39,10 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 		return nil, err
 	}
 	r.Total = total
-	near := relative(cands, p.Relative)
+	near := cands
+	if !q.Loose {
+		near = relative(cands, p.Relative)
+	}
 	ix.newestFirst(near)
 	trace := newTrace(s)
 	noise := toolNoise(q.RecentTools)

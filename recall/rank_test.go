@@ -312,6 +312,14 @@ func TestRankEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestAnEmptyIndexAnswersNothing(t *testing.T) {
+	for name, ix := range map[string]*recall.Index{"no update": recall.IndexOf(&memory.Snapshot{}), "no documents": build(nil)} {
+		if r := rank(t, ix, "kestrel retryBudget 数据库", func(q *recall.Query) { q.Trace = true }); len(r.Hits) != 0 || r.Total != 0 {
+			t.Errorf("%s: %q", name, names(r))
+		}
+	}
+}
+
 func FuzzRank(f *testing.F) {
 	docs := corpus(40)
 	ix := build(docs)

@@ -120,7 +120,7 @@ func (s *scorer) gather(t int) {
 // are all that was met: otherwise they are many and say little.
 func (s *scorer) gatherVariants(t int, near, all bool) int {
 	df := 0
-	if near { // what was gathered without them is at the end and is gathered again
+	if near && len(s.ix.views) > 0 { // what was gathered without them is at the end and is gathered again
 		s.work.entries = s.work.entries[:s.found[t*len(s.ix.views)].from]
 	}
 	for v := range s.ix.views {

@@ -24,7 +24,7 @@ const (
 	pollShare  = 10
 	pokeShare  = 20
 	sweepCap   = 10 * time.Minute
-	pokeMin    = 50 * time.Millisecond // so that a volley of pokes is one
+	pokeFloor  = 50 * time.Millisecond // so that a volley of pokes is one
 	pokeCap    = 30 * time.Second
 	lostCap    = 2 * time.Second
 )
@@ -180,7 +180,7 @@ func (r *reconciler) judge() {
 // reschedule sets when the next sweep is due, after one that took d and, if
 // changed, found something.
 func (r *reconciler) reschedule(end time.Time, d time.Duration, changed bool) {
-	r.pokeFloor = end.Add(max(pokeMin, min(pokeShare*d, pokeCap)))
+	r.pokeFloor = end.Add(max(pokeFloor, min(pokeShare*d, pokeCap)))
 	r.lostFloor = end.Add(min(2*d, lostCap))
 	if r.mode == ModeEvents {
 		r.sweepAt = end.Add(max(r.opt.Sweep, min(sweepShare*d, sweepCap)))

@@ -6,8 +6,9 @@ import "strings"
 type Verdict int
 
 const (
-	Ignore Verdict = iota // silently not ours
-	Keep                  // ours, as far as the name goes
+	// Ignore: silently not ours.
+	Ignore Verdict = iota
+	Keep           // ours, as far as the name goes
 )
 
 // JudgeName decides by the last element of a path alone. Hidden names (.git,

@@ -20,8 +20,11 @@ type eventSource interface {
 
 type fsnotifySource struct{ *fsnotify.Watcher }
 
+// Events implements eventSource.
 func (s fsnotifySource) Events() <-chan fsnotify.Event { return s.Watcher.Events }
-func (s fsnotifySource) Errors() <-chan error          { return s.Watcher.Errors }
+
+// Errors implements eventSource.
+func (s fsnotifySource) Errors() <-chan error { return s.Watcher.Errors }
 
 func openFsnotify() (eventSource, error) {
 	w, err := fsnotify.NewWatcher()

@@ -23,8 +23,9 @@ type Sig struct {
 type Mode string
 
 const (
-	ModeEvents Mode = "fsnotify" // the operating system announces changes; sweeps verify
-	ModePoll   Mode = "poll"     // sweeps only
+	// ModeEvents: the operating system announces changes; sweeps verify.
+	ModeEvents Mode = "fsnotify"
+	ModePoll   Mode = "poll" // sweeps only
 )
 
 // Skip is an entry under the root that is not delivered, and why.

@@ -106,14 +106,17 @@ func observe(ctx context.Context, opt *Options, latency time.Duration) ([]observ
 	work := make(chan int)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var group sync.WaitGroup
-	for range opt.Connections {
-		conn, err := connect(ctx, opt, stub.URL())
-		if err != nil {
-			cancel(err)
-			break
+	conns, err := connectAll(ctx, opt, stub.URL())
+	defer func() {
+		for _, c := range conns {
+			c.close()
 		}
-		defer conn.close()
+	}()
+	if err != nil {
+		return nil, err
+	}
+	var group sync.WaitGroup
+	for _, conn := range conns {
 		for range perConnection {
 			group.Go(func() {
 				for i := range work {
@@ -144,6 +147,19 @@ feed:
 type connection struct {
 	client *client
 	ended  chan struct{}
+}
+
+// connectAll opens the connections; with an error it returns those that it opened.
+func connectAll(ctx context.Context, opt *Options, modelURL string) ([]*connection, error) {
+	var conns []*connection
+	for range opt.Connections {
+		c, err := connect(ctx, opt, modelURL)
+		if err != nil {
+			return conns, err
+		}
+		conns = append(conns, c)
+	}
+	return conns, nil
 }
 
 func connect(ctx context.Context, opt *Options, modelURL string) (*connection, error) {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/eval"
+)
+
+type evalFlags struct {
+	full, misses, json bool
+	minRecall5         float64
+}
+
+func (p *program) evalCommand() *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "eval DIR",
+		Short: "Measure the ranker over a labelled set",
+		Long: `eval puts the queries of a labelled set to the ranker and prints Recall@2,
+Recall@5, top-1, MRR, nDCG@5 and how often silence was right, by slice and by
+language. "memls" is what recall does, "memls-search" what search does; beside
+them stand a frozen copy of the scorer that qwen-code ships and what a random
+order would score.
+
+DIR holds two files of one JSON object a line, in one of two formats.
+
+Our own format describes memories. Unknown keys are errors; of a document only
+id is required. An empty "relevant" says that silence is right; "top" names the
+one relevant document that belongs first.
+
+  corpus.jsonl  {"id", "title", "description", "type", "body", "keywords": […],
+                 "status", "updated_at"}
+  cases.jsonl   {"id", "query", "relevant": [ids], "lang", "slice", "top"}
+
+The general format of retrieval sets may hold further keys. With a scope, a
+query searches only the documents of that scope.
+
+  corpus.jsonl   {"id", "text", "title", "description", "type", "scope"}
+  queries.jsonl  {"id", "text", "relevant": [ids], "lang", "slice", "scope"}
+
+--json prints one object with the figures (0 to 1, null where there is nothing
+to measure) and the answer to every case: set, documents, cases, rankers,
+differences.
+` + exitHelp,
+		Example: `  memls eval testdata/eval/core
+  memls eval testdata/eval/core --misses
+  memls eval testdata/eval/core --json --min-recall5 0.9`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("eval takes one directory, got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return worked(p.eval(cmd.Context(), &f, args[0], cmd.Flags().Changed("min-recall5")))
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.full, "full", false, "every metric of every slice and language, too")
+	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
+	cmd.MarkFlagsMutuallyExclusive("json", "full")
+	cmd.MarkFlagsMutuallyExclusive("json", "misses")
+	return cmd
+}
+
+func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bool) error {
+	if math.IsNaN(f.minRecall5) || f.minRecall5 < 0 || f.minRecall5 > 1 {
+		return usagef("--min-recall5 %v is not within 0 to 1", f.minRecall5)
+	}
+	set, err := eval.Load(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return failure(err)
+		}
+		return usage(err)
+	}
+	report, err := eval.Run(ctx, set,
+		eval.Contender{Name: eval.MemlsName, New: eval.Memls(recall.DefaultParams())},
+		eval.Contender{Name: eval.MemlsSearchName, New: eval.MemlsSearch(recall.DefaultParams())})
+	if err != nil {
+		return err
+	}
+	if err := p.evalReport(report, f); err != nil {
+		return failure(err)
+	}
+	got := report.Ranker(eval.MemlsName).Overall.Recall5
+	if bounded && !(got.Known() && float64(got) >= f.minRecall5) {
+		fmt.Fprintf(p.stderr, "memls: Recall@5 is %s %%, less than %s %%\n", got, eval.Figure(f.minRecall5))
+		return exit(exitNothing)
+	}
+	return nil
+}
+
+func (p *program) evalReport(report *eval.Report, f *evalFlags) error {
+	if f.json {
+		return report.WriteJSON(p.stdout)
+	}
+	if err := report.WriteText(p.stdout, f.full); err != nil {
+		return err
+	}
+	if !f.misses {
+		return nil
+	}
+	out := &page{}
+	out.printf("\nCases that %s got wrong:\n", eval.MemlsName)
+	if err := report.Ranker(eval.MemlsName).WriteMisses(&out.b); err != nil {
+		return err
+	}
+	return p.print(out)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
+
+// opened is the memory as one command sees it.
+type opened struct {
+	catalog *memory.Catalog
+	snap    *memory.Snapshot
+	status  []memory.RootStatus
+	sample  bool
+	took    time.Duration // reading and indexing
+	ends    []func() error
+}
+
+// open reads the roots that the flags name, or the sample memory without any,
+// and waits until all is read. The caller must close what it gets.
+func (p *program) open(ctx context.Context, values []string, watch memory.WatchFactory, log *slog.Logger) (o *opened, err error) {
+	began := time.Now()
+	configs, err := parseRoots(values)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range configs {
+		if err := checkRoot(c); err != nil {
+			return nil, err
+		}
+	}
+	o = &opened{sample: len(configs) == 0}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.close())
+			o = nil
+		}
+	}()
+	if o.sample {
+		roots, remove, err := writeSample()
+		if err != nil {
+			return o, err
+		}
+		configs = roots
+		o.ends = append(o.ends, remove)
+	}
+	if err := o.read(ctx, memory.CatalogOptions{Roots: configs, Watch: watch, Index: recall.NewIndexer(), Log: log}); err != nil {
+		return o, err
+	}
+	o.took = time.Since(began)
+	if o.sample {
+		fmt.Fprintf(p.stderr, "memls: no memory roots found: using the built-in sample memory (%s of an invented project); name yours with --root DIR\n",
+			count(o.snap.Len(), "note"))
+	}
+	return o, o.served(p)
+}
+
+func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
+	catalog, err := memory.NewCatalog(opt)
+	if err != nil {
+		return fmt.Errorf("open the memory: %w", err)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- catalog.Run(running) }()
+	o.catalog = catalog
+	o.ends = append(o.ends, func() error { stop(); return <-ended })
+	if err := catalog.Sync(ctx); err != nil {
+		return fmt.Errorf("read the memory: %w", err)
+	}
+	o.snap, o.status = catalog.Snapshot(), catalog.Status()
+	return nil
+}
+
+// served says which roots cannot be read. It is an error only when none can.
+func (o *opened) served(p *program) error {
+	var broken []string
+	for _, r := range o.status {
+		if r.State == memory.StateError || r.State == memory.StateMissing {
+			broken = append(broken, fmt.Sprintf("memory root %s: %s", r.Root.Path, r.Reason))
+		}
+	}
+	if len(broken) == len(o.status) {
+		return failure(errors.New(strings.Join(broken, "; ")))
+	}
+	for _, b := range broken {
+		fmt.Fprintf(p.stderr, "memls: %s\n", safeLine(b))
+	}
+	return nil
+}
+
+// skipped counts the files that are there and were not read.
+func (o *opened) skipped() int {
+	n := 0
+	for _, r := range o.status {
+		n += len(r.Skipped)
+	}
+	return n
+}
+
+// close ends everything that open began, last first.
+func (o *opened) close() error {
+	var errs []error
+	for i := len(o.ends) - 1; i >= 0; i-- {
+		errs = append(errs, o.ends[i]())
+	}
+	return errors.Join(errs...)
+}

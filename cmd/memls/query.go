@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memls/memls/lsp"
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/model"
+)
+
+// maxStdin bounds a query that is read from standard input. The ranker looks at
+// 64 KiB of either end; what is beyond this bound is no query.
+const maxStdin = 32 << 20
+
+// question makes the query of the arguments: all of them, or standard input
+// when the only one is "-".
+func (p *program) question(args []string) (string, error) {
+	query := strings.Join(args, " ")
+	if len(args) == 1 && args[0] == "-" {
+		raw, err := io.ReadAll(io.LimitReader(p.stdin, maxStdin+1))
+		if err != nil {
+			return "", failure(fmt.Errorf("read the query from standard input: %w", err))
+		}
+		if len(raw) > maxStdin {
+			return "", usagef("the query on standard input is longer than %d MiB", maxStdin>>20)
+		}
+		query = string(raw)
+	}
+	if strings.TrimSpace(query) == "" {
+		return "", usage(errors.New("the query is empty"))
+	}
+	return query, nil
+}
+
+// filterFlags narrow what is searched and how it is shown.
+type filterFlags struct {
+	roots, scopes, types []string
+	limit                int
+	json                 bool
+	color                string
+}
+
+func (f *filterFlags) add(cmd *cobra.Command, limit, most int) {
+	flags := cmd.Flags()
+	addRootFlag(cmd, &f.roots)
+	flags.StringSliceVar(&f.scopes, "scope", nil, "only memories of this `SCOPE`: project, user, team; may be repeated")
+	flags.StringSliceVar(&f.types, "type", nil, "only memories of this `TYPE`: user, feedback, project, reference or any other; may be repeated")
+	flags.IntVar(&f.limit, "limit", limit, fmt.Sprintf("at most `N` memories, 1 to %d", most))
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	addColorFlag(cmd, &f.color)
+	complete(cmd, "scope", string(memory.ScopeProject), string(memory.ScopeUser), string(memory.ScopeTeam))
+	complete(cmd, "type", memory.TypeUser, memory.TypeFeedback, memory.TypeProject, memory.TypeReference)
+}
+
+// query checks the flags and makes a query of them.
+func (f *filterFlags) query(text string, most int) (recall.Query, error) {
+	q := recall.Query{Text: text, Limit: f.limit, Types: f.types, Now: time.Now()}
+	if f.limit < 1 || f.limit > most {
+		return q, usagef("--limit %d is not within 1 to %d", f.limit, most)
+	}
+	for _, s := range f.scopes {
+		if !memory.Scope(s).Valid() {
+			return q, usagef("--scope %q is none of project, user, team", s)
+		}
+		q.Scopes = append(q.Scopes, memory.Scope(s))
+	}
+	return q, nil
+}
+
+// modelFlags name a language model.
+type modelFlags struct {
+	url, name, keyEnv string
+	timeout           time.Duration
+}
+
+func (f *modelFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.url, "model-url", "", "let a model choose: base `URL` of an OpenAI-compatible endpoint, as http://localhost:11434/v1")
+	flags.StringVar(&f.name, "model", "", "`NAME` of the model at that endpoint")
+	flags.StringVar(&f.keyEnv, "model-key-env", "", "environment `VARIABLE` that holds the endpoint's key")
+	flags.DurationVar(&f.timeout, "model-timeout", recall.SelectorCeiling, "wait at most this `DURATION` for the model")
+	cmd.MarkFlagsRequiredTogether("model-url", "model")
+}
+
+// config checks the flags; named is false when they name no model. A key never
+// stands on the command line, where everybody can read it.
+func (f *modelFlags) config() (cfg model.Config, named bool, err error) {
+	if f.url == "" {
+		if f.name != "" || f.keyEnv != "" {
+			return cfg, false, usage(errors.New("--model and --model-key-env need --model-url"))
+		}
+		return cfg, false, nil
+	}
+	if f.timeout < time.Millisecond || f.timeout > recall.SelectorCeiling {
+		return cfg, false, usagef("--model-timeout %s is not within 1ms to %s", f.timeout, recall.SelectorCeiling)
+	}
+	return model.Config{BaseURL: f.url, Name: f.name, Timeout: f.timeout}, true, nil
+}
+
+// client makes a client of the model, or nil when none is named. Nothing is
+// sent.
+func (f *modelFlags) client(opts ...model.Option) (recall.Model, error) {
+	cfg, named, err := f.config()
+	if err != nil || !named {
+		return nil, err
+	}
+	if f.keyEnv != "" {
+		if cfg.Key = os.Getenv(f.keyEnv); cfg.Key == "" {
+			return nil, usagef("--model-key-env: the environment has no %s", f.keyEnv)
+		}
+	}
+	c, err := model.New(cfg, opts...)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// options are the flags as a server takes them, or nil when they name no model.
+// The key may still come from the client.
+func (f *modelFlags) options() (*lsp.ModelOptions, error) {
+	cfg, named, err := f.config()
+	if err != nil || !named {
+		return nil, err
+	}
+	if _, err := model.New(cfg); err != nil { // a wrong URL is better told now than at the first recall
+		return nil, usage(err)
+	}
+	return &lsp.ModelOptions{
+		BaseURL: cfg.BaseURL, Name: cfg.Name, APIKeyEnv: f.keyEnv, RequestTimeoutMs: int(f.timeout.Milliseconds()),
+	}, nil
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memls/memls/memory"
+)
+
+// shownEntries is how many skips, and how many files with problems, are listed
+// of a root unless --all is given. The rest is counted.
+const shownEntries = 20
+
+type statusFlags struct {
+	roots     []string
+	poll      bool
+	all, json bool
+	color     string
+}
+
+func (p *program) statusCommand() *cobra.Command {
+	var f statusFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the roots: what is read, what is skipped and why",
+		Long: `status reads every root and tells how many memories are on disk and how many
+were read, what was skipped and why, what is wrong inside files (no file is left
+out for that), and how a server would notice changes.
+` + rootHelp + `
+--json prints one object: memories, sample, loadMs, and roots, a list of {id,
+scope, path, real, state, reason, readOnly, onDisk, catalogued, hasIndex,
+skipped: [{path, reason}], problems: [{path, line, code, severity, message}],
+watch: {mode, reason}}. state is ready, degraded, missing or error; severity is
+error, warning or info.
+` + exitHelp,
+		Example: `  memls status --root .memory --root user=$HOME/notes
+  memls status --root .memory --all
+  memls status --root .memory --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return worked(p.status(cmd.Context(), &f))
+		},
+	}
+	addRootFlag(cmd, &f.roots)
+	addColorFlag(cmd, &f.color)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.poll, "poll", false, "watch by polling, as serve --poll does")
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list everything that was skipped or has problems, not only the first %d of a root", shownEntries))
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
+	out, err := p.newPage(f.color)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := p.logger(slog.LevelError)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	// The watchers of a server, so that their mode is the one it would have.
+	o, err := p.open(ctx, f.roots, followers(f.poll, log), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.close()) }()
+	if f.json {
+		return p.statusJSON(o)
+	}
+	for i, r := range o.status {
+		if i > 0 {
+			out.printf("\n")
+		}
+		where := r.Root.Path
+		if o.sample {
+			where = sampleName
+		}
+		out.printf("%s  %s\n", out.styled(styleBold, string(r.Root.Scope)), safeLine(where))
+		out.root(r, problemsOf(o.snap, r.Root), f.all)
+	}
+	out.printf("\n%s in %s, read in %s\n", count(o.snap.Len(), "memory"), count(len(o.status), "root"), milliseconds(o.took))
+	return p.print(out)
+}
+
+// root prints what stands below the name of a root.
+func (p *page) root(r memory.RootStatus, problems []fileProblem, all bool) {
+	state := string(r.State)
+	if r.Reason != "" {
+		state += ": " + safeLine(r.Reason)
+	}
+	p.hanging("  state     ", state)
+	files := fmt.Sprintf("%d read of %d on disk", r.Catalogued, r.OnDisk)
+	if r.HasIndex {
+		files += ", and the index " + memory.IndexName
+	}
+	p.hanging("  memories  ", files)
+	watch := r.Watch.Mode
+	if r.Watch.Reason != "" {
+		watch += ": " + safeLine(r.Watch.Reason)
+	}
+	p.hanging("  watched   ", "by "+watch)
+	shown := r.Skipped
+	if !all {
+		shown = shown[:min(len(shown), shownEntries)]
+	}
+	if len(r.Skipped) > 0 {
+		p.printf("  skipped   %d\n", len(r.Skipped))
+	}
+	for _, s := range shown {
+		p.hanging("            ", safeLine(s.Path)+": "+safeLine(s.Reason))
+	}
+	p.more(len(r.Skipped) - len(shown))
+	p.problems(problems, all)
+}
+
+func (p *page) problems(problems []fileProblem, all bool) {
+	if len(problems) == 0 {
+		return
+	}
+	shown := problems
+	if !all {
+		shown = shown[:min(len(shown), shownEntries)]
+	}
+	p.printf("  problems  %d\n", len(problems))
+	for _, f := range shown {
+		p.hanging("            ", fmt.Sprintf("%s:%d: %s: %s (%s)", safeLine(f.Path), f.Line, f.Severity, safeLine(f.Message), f.Code))
+	}
+	p.more(len(problems) - len(shown))
+}
+
+func (p *page) more(n int) {
+	if n > 0 {
+		p.printf("            and %d more; --all lists them\n", n)
+	}
+}
+
+// fileProblem is a problem with its place.
+type fileProblem struct {
+	Path     string `json:"path"` // below the root
+	Line     int    `json:"line"` // from 1
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+}
+
+var severityNames = map[memory.Severity]string{
+	memory.SeverityError: "error", memory.SeverityWarning: "warning", memory.SeverityInfo: "info",
+}
+
+// problemsOf lists the problems of a root's files by path and line.
+func problemsOf(snap *memory.Snapshot, root *memory.Root) []fileProblem {
+	found := []fileProblem{}
+	for d := range snap.All() {
+		if d.Root != root {
+			continue
+		}
+		for _, p := range d.Problems {
+			found = append(found, fileProblem{d.Rel, lineOf(d.Text, p.Span.Start), p.Code, severityNames[p.Severity], p.Message})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b fileProblem) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return a.Line - b.Line
+	})
+	return found
+}
+
+type skipJSON struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type watchJSON struct {
+	Mode   string `json:"mode"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type rootStatusJSON struct {
+	ID         string        `json:"id"`
+	Scope      string        `json:"scope"`
+	Path       string        `json:"path"`
+	Real       string        `json:"real"`
+	State      string        `json:"state"`
+	Reason     string        `json:"reason,omitempty"`
+	ReadOnly   bool          `json:"readOnly"`
+	OnDisk     int           `json:"onDisk"`
+	Catalogued int           `json:"catalogued"`
+	HasIndex   bool          `json:"hasIndex"`
+	Skipped    []skipJSON    `json:"skipped"`
+	Problems   []fileProblem `json:"problems"`
+	Watch      watchJSON     `json:"watch"`
+}
+
+func (p *program) statusJSON(o *opened) error {
+	out := struct {
+		Memories int              `json:"memories"`
+		Sample   bool             `json:"sample"`
+		LoadMs   float64          `json:"loadMs"`
+		Roots    []rootStatusJSON `json:"roots"`
+	}{o.snap.Len(), o.sample, rounded(o.took), []rootStatusJSON{}}
+	for _, r := range o.status {
+		j := rootStatusJSON{
+			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, State: string(r.State), Reason: r.Reason,
+			ReadOnly: r.Root.ReadOnly, OnDisk: r.OnDisk, Catalogued: r.Catalogued, HasIndex: r.HasIndex,
+			Skipped: []skipJSON{}, Problems: problemsOf(o.snap, r.Root), Watch: watchJSON{r.Watch.Mode, r.Watch.Reason},
+		}
+		for _, s := range r.Skipped {
+			j.Skipped = append(j.Skipped, skipJSON{s.Path, s.Reason})
+		}
+		out.Roots = append(out.Roots, j)
+	}
+	return p.printJSON(out)
+}

@@ -1,0 +1,241 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
+
+// MemoryOptions are what the memory features of a connection need. Only Watch
+// is required.
+type MemoryOptions struct {
+	// Watch makes the watchers of roots; poll is the setting watcher: poll.
+	Watch func(poll bool) memory.WatchFactory
+	// Roots are served to a client that names none. They are taken as they are,
+	// whatever the client trusts.
+	Roots []memory.RootConfig
+	// DefaultModel is used for a client that names none; nil is none.
+	DefaultModel *ModelOptions
+	// Model makes a model of the settings; key is empty when no variable was
+	// named. An error names the setting at fault. Default: [NewModel].
+	Model func(o ModelOptions, key string) (recall.Model, error)
+
+	Now    func() time.Time                       // default: time.Now
+	After  func(time.Duration) <-chan time.Time   // default: time.After
+	Getenv func(string) string                    // default: os.Getenv
+	Lstat  func(path string) (fs.FileInfo, error) // default: os.Lstat
+	Open   memory.OpenFunc                        // opens every memory file; default: memory.OpenFile
+}
+
+func (o MemoryOptions) withDefaults() MemoryOptions {
+	if o.Model == nil {
+		o.Model = NewModel
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Lstat == nil {
+		o.Lstat = os.Lstat
+	}
+	return o
+}
+
+// Memory returns a set-up for [Options] that serves the memory of the roots
+// that the client names: recall, search and reading.
+func Memory(opt MemoryOptions) func(*Server) error {
+	return func(s *Server) error {
+		if opt.Watch == nil {
+			return errors.New("memory features without a watcher")
+		}
+		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges()}
+		f.started = f.opt.Now()
+		f.models = &models{server: s, opt: &f.opt}
+		return f.register()
+	}
+}
+
+// features are the memory features of one connection.
+type features struct {
+	s        *Server
+	opt      MemoryOptions
+	started  time.Time
+	sessions *sessions
+	models   *models
+	changes  *changes
+
+	running atomic.Pointer[memory.Catalog] // nil before initialize
+	open    atomic.Pointer[workspace]
+	poll    atomic.Bool
+
+	rootsMu sync.Mutex // one change of roots at a time
+	configs atomic.Pointer[[]memory.RootConfig]
+}
+
+func (f *features) register() error {
+	for name, m := range map[string]Method{
+		"memory/recall":       NewOrderedCall(f.recall),
+		"memory/resetSession": NewOrderedCall(f.resetSession),
+		"memory/toolUsed":     NewNotification(f.toolUsed),
+		"memory/search":       NewCall(f.search),
+		"memory/list":         NewCall(f.list),
+		"memory/get":          NewCall(f.get),
+		"memory/status":       NewCall(f.status),
+	} {
+		if err := f.s.Register(name, m); err != nil {
+			return err
+		}
+	}
+	f.s.CheckSettings(checkRoots)
+	f.s.OnInitialize(f.initialize)
+	f.s.OnSettings(f.reconfigure)
+	f.s.OnReady(f.models.handshakeDone)
+	f.s.OnShutdown(f.endAll)
+	return nil
+}
+
+// catalog is the catalog of the connection. Inv: it is set before any request
+// is admitted.
+func (f *features) catalog() *memory.Catalog { return f.running.Load() }
+
+// workspace are the client's folders.
+func (f *features) workspace() workspace {
+	if w := f.open.Load(); w != nil {
+		return *w
+	}
+	return workspace{}
+}
+
+// engine is the engine over the present catalog and model.
+func (f *features) engine() *recall.Engine {
+	if m := f.models.current(); m != nil {
+		return recall.NewEngine(f.catalog(), m, selectorTimeout(m.options))
+	}
+	return recall.NewEngine(f.catalog(), nil, 0)
+}
+
+// initialize opens the catalog.
+func (f *features) initialize(i *Initialization) error {
+	w := newWorkspace(i.Client.Folders)
+	f.open.Store(&w)
+	configs, err := rootConfigs(i.Settings, w, f.opt.Roots)
+	if err != nil {
+		return err
+	}
+	f.configs.Store(&configs)
+	f.poll.Store(i.Settings.Watcher == "poll")
+	f.models.configure(i.Settings.Model)
+	if f.running.Load() != nil {
+		// An earlier initialize failed in a later hook.
+		f.applyRoots(false)
+		return nil
+	}
+	catalog, err := memory.NewCatalog(memory.CatalogOptions{
+		Roots: configs, Index: recall.NewIndexer(), Log: f.s.Log(), Open: f.opt.Open, Now: f.opt.Now,
+		Watch: func(dir string, keep func(string, bool) bool, sink func(memory.FileChange)) memory.Watcher {
+			return f.opt.Watch(f.poll.Load())(dir, keep, sink)
+		},
+		OnChange: f.changes.add, OnStatus: f.statusChanged,
+	})
+	if err != nil {
+		return err
+	}
+	f.running.Store(catalog)
+	f.s.Go(func(ctx context.Context) {
+		if err := catalog.Run(ctx); err != nil {
+			f.s.Log().Error("the catalog ended", "err", err)
+		}
+	})
+	f.s.Go(f.reportChanges)
+	f.s.Go(func(ctx context.Context) {
+		<-ctx.Done()
+		f.models.close()
+	})
+	return nil
+}
+
+// reconfigure takes new settings. Before initialize has come this far, there is
+// nothing to change yet.
+func (f *features) reconfigure(old, now Settings) {
+	if f.running.Load() == nil {
+		return
+	}
+	f.models.configure(now.Model)
+	configs, err := rootConfigs(now, f.workspace(), f.opt.Roots)
+	if err != nil { // the settings were checked, and the others do not change
+		f.s.Log().Error("roots not changed", "err", err)
+		return
+	}
+	rewatch := old.Watcher != now.Watcher
+	if !rewatch && slices.Equal(configs, *f.configs.Load()) {
+		return
+	}
+	f.poll.Store(now.Watcher == "poll")
+	f.configs.Store(&configs)
+	f.applyRoots(rewatch)
+}
+
+// rootsWait is how long changed settings hold up the messages behind them, so
+// that these find the new roots. It takes that long only when a directory that
+// is let go of does not answer.
+const rootsWait = 250 * time.Millisecond
+
+// applyRoots serves the configured roots. Inv: a root that has been taken away
+// is out of the snapshot when it returns, or soon after if the catalog is busy.
+func (f *features) applyRoots(rewatch bool) {
+	ctx, cancel := context.WithTimeout(f.s.peer.base, rootsWait)
+	defer cancel()
+	if err := f.setRoots(ctx, rewatch); err == nil || f.s.peer.base.Err() != nil {
+		return
+	}
+	f.s.Go(func(ctx context.Context) {
+		if err := f.setRoots(ctx, rewatch); err != nil && ctx.Err() == nil {
+			f.s.Log().Error("roots not changed", "err", err)
+		}
+	})
+}
+
+func (f *features) setRoots(ctx context.Context, rewatch bool) error {
+	f.rootsMu.Lock()
+	defer f.rootsMu.Unlock()
+	if rewatch {
+		// A root that stays keeps its watcher.
+		if err := f.catalog().SetRoots(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return f.catalog().SetRoots(ctx, *f.configs.Load())
+}
+
+// serves tells whether there is a root that memories may come from.
+func (f *features) serves() bool {
+	if len(*f.configs.Load()) == 0 {
+		return false
+	}
+	roots := f.catalog().Snapshot().Roots()
+	return len(roots) == 0 || slices.ContainsFunc(roots, func(r memory.RootStatus) bool {
+		return r.Catalogued > 0 || r.State != memory.StateUntrusted && r.State != memory.StateError
+	})
+}
+
+// loaded is the snapshot for a request that reads: it waits for a first scan
+// that is under way, as a refinement does.
+func (f *features) loaded(ctx context.Context) (*memory.Snapshot, error) {
+	if f.catalog().Snapshot().Loading() {
+		f.ready(ctx, sweptWait)
+	}
+	return f.catalog().Snapshot(), ctx.Err()
+}

@@ -1,0 +1,351 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
+
+const (
+	// fastWait is how long a fast result waits for a first scan. With what
+	// ranking then takes it stays within the 100 ms of the contract.
+	fastWait = 90 * time.Millisecond
+	// sweptWait is how long a refinement waits for it.
+	sweptWait = 5 * time.Second
+	// sweepAge is how old the last look at a root may be before a recall asks
+	// for a new one.
+	sweepAge = 2 * time.Second
+)
+
+// pendingRecall is one recall from its start to its end.
+//
+// Inv: what is sent for it is sent while session.mu is held and ended is false;
+// so nothing of it follows its terminal event, and its predecessor's terminal
+// event precedes all of it.
+type pendingRecall struct {
+	session *session
+	token   string
+	number  heldBy // in the session, from 1
+	began   time.Time
+	limit   int
+	query   recall.Query
+	request context.Context // of the request; tells whether the client has cancelled it
+	ctx     context.Context // of the work; ends with the recall
+	cancel  context.CancelFunc
+
+	done     chan struct{} // closed when it has ended: the fields below are final
+	answered chan struct{} // closed when its answer has entered the outbox
+
+	ended   bool // guarded by session.mu, as all below
+	outcome string
+	reason  string
+	fast    FastSummary
+	refined RefinedSummary
+}
+
+// fast ranks over snap and sends the fast result. ok is false when the recall
+// has ended meanwhile.
+func (f *features) fast(r *pendingRecall, snap *memory.Snapshot) (ranking *recall.Ranking, sent []recall.Hit, ok bool) {
+	ranking, err := recall.IndexOf(snap).Rank(r.ctx, r.query)
+	if err != nil {
+		f.unranked(r, err)
+		return nil, nil, false
+	}
+	result, hits := f.compose(r, phaseFast, snap, ranking.Fast(r.limit))
+	result.Strategy = recall.StrategyNone
+	if len(ranking.Hits) > 0 || len(ranking.Held) > 0 {
+		result.Strategy = recall.StrategyHeuristic
+	}
+	result.AlreadyDelivered = ranking.Held
+	result.Trace = traceOf(ranking)
+	return ranking, hits, f.sendFast(r, result, hits)
+}
+
+// unranked ends a recall that could not be ranked, unless it has ended anyway.
+func (f *features) unranked(r *pendingRecall, err error) {
+	if r.ctx.Err() == nil {
+		f.s.log.Error("recall failed", "err", err)
+		f.fail(r)
+	}
+}
+
+// sendFast sends the fast result unless the recall has ended.
+func (f *features) sendFast(r *pendingRecall, result *RecallResult, hits []recall.Hit) bool {
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.ended {
+		return false
+	}
+	f.deliverLocked(r, NotifyRecallFast, result, hits)
+	r.fast = FastSummary{Refs: refsOf(hits), Strategy: result.Strategy, LatencyMs: result.LatencyMs}
+	return true
+}
+
+// deliverLocked sends a result and enters what it carries into the ledger. A
+// document is delivered when its frame has entered the outbox. Inv: the
+// session's mu is held.
+func (f *features) deliverLocked(r *pendingRecall, method string, result *RecallResult, hits []recall.Hit) {
+	if err := f.s.Notify(method, result); err != nil {
+		f.s.log.Debug("recall not delivered", "method", method, "err", err)
+		return
+	}
+	for i := range hits {
+		r.session.ledger.deliver(&hits[i], r.number)
+	}
+}
+
+// whileLoading carries a recall through that came before the first scan was
+// over: the fast result waits for it a moment, the refined one longer.
+func (f *features) whileLoading(r *pendingRecall) {
+	defer f.rescue(r)
+	f.ready(r.ctx, fastWait)
+	snap := f.catalog().Snapshot()
+	ranking, sent, ok := f.fast(r, snap)
+	if !ok {
+		return
+	}
+	if snap.Loading() {
+		f.ready(r.ctx, sweptWait)
+		snap = f.catalog().Snapshot()
+		var err error
+		if ranking, err = recall.IndexOf(snap).Rank(r.ctx, r.query); err != nil {
+			f.unranked(r, err)
+			return
+		}
+	}
+	f.settle(r, snap, ranking, sent)
+}
+
+// ready waits for the first scan, no longer than most.
+func (f *features) ready(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	scanned := make(chan struct{})
+	go func() {
+		defer close(scanned)
+		// An error means that ctx or the catalog has ended.
+		_ = f.catalog().Ready(ctx)
+	}()
+	select {
+	case <-scanned:
+	case <-f.opt.After(most):
+		cancel()
+		<-scanned
+	}
+}
+
+// settle chooses and sends the refined result.
+func (f *features) settle(r *pendingRecall, snap *memory.Snapshot, ranking *recall.Ranking, fast []recall.Hit) {
+	defer f.rescue(r)
+	selection, err := f.engine().Settle(r.ctx, snap, r.query, fastFirst(ranking, fast, r.limit), fast)
+	if err != nil {
+		f.unranked(r, err)
+		return
+	}
+	result, hits := f.compose(r, phaseRefined, f.catalog().Snapshot(), selection.Hits)
+	result.Strategy, result.Status, result.Retract = selection.Strategy, selection.Status, selection.Retract
+	result.AlreadyDelivered = without(selection.Held, fast)
+	if len(hits) == 0 && result.Status == recall.StatusDelivered {
+		result.Status = recall.StatusNoRelevant
+		if len(fast) > 0 || len(result.AlreadyDelivered) > 0 {
+			result.Status = recall.StatusAlreadyDelivered
+		}
+	}
+	for _, d := range selection.Degraded {
+		result.Degraded = append(result.Degraded, DegradedReason{Reason: d.Reason, Detail: d.Detail})
+	}
+	result.Trace = traceOf(ranking)
+	f.sendRefined(r, result, hits, outcomeSettled)
+}
+
+// fastFirst is the ranking with what fast carried in front: it counts towards
+// the limit wherever a newer ranking has it, and is not delivered again.
+func fastFirst(ranking *recall.Ranking, fast []recall.Hit, limit int) *recall.Ranking {
+	r := *ranking
+	r.Hits = slices.Clone(fast)
+	for i := range ranking.Hits {
+		if len(r.Hits) == limit {
+			break
+		}
+		if !carries(fast, ranking.Hits[i].Doc.Ref) {
+			r.Hits = append(r.Hits, ranking.Hits[i])
+		}
+	}
+	return &r
+}
+
+func carries(hits []recall.Hit, ref string) bool {
+	return slices.ContainsFunc(hits, func(h recall.Hit) bool { return h.Doc.Ref == ref })
+}
+
+func without(refs []string, fast []recall.Hit) []string {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return carries(fast, ref) })
+}
+
+// sendRefined sends the terminal event and ends the recall, unless it has ended.
+func (f *features) sendRefined(r *pendingRecall, result *RecallResult, hits []recall.Hit, outcome string) {
+	s := r.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.ended {
+		f.endLocked(r, result, hits, outcome)
+	}
+}
+
+// endLocked sends the terminal event and ends the recall. Inv: the session's mu
+// is held, and the recall has not ended.
+func (f *features) endLocked(r *pendingRecall, result *RecallResult, hits []recall.Hit, outcome string) {
+	f.deliverLocked(r, NotifyRecallRefined, result, hits)
+	r.ended, r.outcome, r.reason = true, outcome, result.Reason
+	r.refined = RefinedSummary{
+		Refs: refsOf(hits), Status: result.Status, Strategy: result.Strategy,
+		Retract: result.Retract, LatencyMs: result.LatencyMs,
+	}
+	if r.fast.Strategy == "" { // it ended before its fast result
+		r.fast.Strategy = recall.StrategyNone
+	}
+	if r.session.pending == r {
+		r.session.pending = nil
+	}
+	r.session.retired(r.token)
+	r.cancel()
+	close(r.done)
+}
+
+// cancelLocked ends a recall without documents, unless it has ended. A client
+// that has cancelled the request itself is told so. Inv: the session's mu is
+// held.
+func (f *features) cancelLocked(r *pendingRecall, reason string) {
+	if r.ended {
+		return
+	}
+	if r.request.Err() != nil {
+		reason = reasonShutdown
+		if errors.Is(context.Cause(r.request), ErrCancelled) {
+			reason = reasonAbort
+		}
+	}
+	result, _ := f.compose(r, phaseRefined, f.catalog().Snapshot(), nil)
+	result.Degraded = nil // nothing was looked for
+	result.Strategy, result.Status, result.Reason = recall.StrategyNone, recall.StatusCancelled, reason
+	f.endLocked(r, result, nil, outcomeCancelled)
+}
+
+// fail ends a recall that met a fault of the server's own.
+func (f *features) fail(r *pendingRecall) {
+	result, _ := f.compose(r, phaseRefined, f.catalog().Snapshot(), nil)
+	result.Strategy, result.Status = recall.StrategyNone, recall.StatusFailed
+	f.sendRefined(r, result, nil, outcomeSettled)
+}
+
+// rescue ends a recall whose work panics: its request would wait for ever.
+func (f *features) rescue(r *pendingRecall) {
+	if v := recover(); v != nil {
+		f.fail(r)
+		panic(v)
+	}
+}
+
+// endAll ends every pending recall when the connection closes.
+func (f *features) endAll(context.Context) {
+	if f.running.Load() == nil {
+		return
+	}
+	f.sessions.each(func(s *session) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.pending != nil {
+			f.cancelLocked(s.pending, reasonShutdown)
+		}
+	})
+}
+
+// compose makes a result of hits, and says which of them it carries.
+func (f *features) compose(r *pendingRecall, phase string, snap *memory.Snapshot, hits []recall.Hit) (*RecallResult, []recall.Hit) {
+	now := r.query.Now
+	result := &RecallResult{
+		Token: r.token, Session: r.session.name, Phase: phase,
+		CatalogRevision: snap.Revision, Degraded: degradedBy(snap, &r.query),
+	}
+	hits = f.present(snap, hits)
+	block, err := recall.Render(hits, now)
+	if err != nil {
+		f.s.log.Error("memories not rendered", "err", err)
+	}
+	if left := len(hits) - len(block.Hits); left > 0 {
+		result.Degraded = append(result.Degraded, DegradedReason{
+			Reason: recall.DegradedTruncated, Detail: fmt.Sprintf("%d more had no room in the prompt", left),
+		})
+	}
+	result.Prompt = block.Text
+	words := documents{now: now, encoding: f.s.Client().PositionEncoding}
+	for i := range block.Hits {
+		result.Documents = append(result.Documents, words.hit(&block.Hits[i]))
+	}
+	result.LatencyMs = f.opt.Now().Sub(r.began).Milliseconds()
+	return result, block.Hits
+}
+
+// degradedBy says what is wrong with the roots that a query looks into.
+func degradedBy(snap *memory.Snapshot, q *recall.Query) []DegradedReason {
+	var out []DegradedReason
+	for _, root := range snap.Roots() {
+		if !looksInto(q, root.Root) {
+			continue
+		}
+		switch root.State {
+		case memory.StateLoading:
+			out = append(out, DegradedReason{
+				Reason: recall.DegradedLoading,
+				Detail: fmt.Sprintf("%s: %d memories read so far", root.Root.Prefix, root.Catalogued),
+			})
+		case memory.StateDegraded:
+			out = append(out, DegradedReason{Reason: recall.DegradedWatch, Detail: root.Root.Prefix + ": " + root.Reason})
+		}
+	}
+	return out
+}
+
+// looksInto tells whether a query may return memories of a root.
+func looksInto(q *recall.Query, root *memory.Root) bool {
+	return (len(q.Scopes) == 0 || slices.Contains(q.Scopes, root.Scope)) &&
+		(q.Folder == "" || root.Folder == "" || root.Folder == q.Folder)
+}
+
+// present drops hits of roots that have not been swept yet and whose files are
+// not, any more, what was read.
+func (f *features) present(snap *memory.Snapshot, hits []recall.Hit) []recall.Hit {
+	if !snap.Loading() {
+		return hits
+	}
+	loading := map[string]bool{}
+	for _, root := range snap.Roots() {
+		loading[root.Root.Real] = root.State == memory.StateLoading
+	}
+	return slices.DeleteFunc(slices.Clone(hits), func(h recall.Hit) bool {
+		d := h.Doc
+		if !loading[d.Root.Real] {
+			return false
+		}
+		info, err := f.opt.Lstat(pathOf(d, d.Root.Real))
+		return err != nil || !info.Mode().IsRegular() || info.Size() != d.Size || !info.ModTime().Equal(d.ModTime)
+	})
+}
+
+// sweepSoon asks for a look at the roots when the last one is old. It runs after
+// the answer, so that no recall waits for it.
+func (f *features) sweepSoon() {
+	now := f.opt.Now()
+	for _, root := range f.catalog().Status() {
+		if at := root.Watch.LastSweep; !at.IsZero() && now.Sub(at) > sweepAge {
+			f.catalog().Poke()
+			return
+		}
+	}
+}

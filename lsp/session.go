@@ -1,0 +1,209 @@
+package lsp
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/memls/memls/memory"
+)
+
+const (
+	// maxSessions bounds the sessions of a connection that are kept while no
+	// recall of theirs is pending. An agent host has one for each conversation
+	// that is open.
+	maxSessions = 1024
+	// maxTokens is how many ended tokens of a session are remembered.
+	maxTokens = 64
+	// maxTools is how many distinct tool names of a session are remembered.
+	maxTools = 20
+	// maxName bounds a session, a token and the name of a tool, in bytes.
+	maxName = 256
+)
+
+// session is one conversation of the client: what its context holds, the tools
+// it uses, and at most one recall that is pending.
+type session struct {
+	name string
+	used uint64 // when it was used last, in the order of uses; guarded by sessions.mu
+
+	mu      sync.Mutex
+	pending *pendingRecall // nil, or not ended
+	last    *pendingRecall // the one that was started last
+	started heldBy         // how many were started
+	tokens  []string       // of recalls that have ended, the newest last
+	tools   []string       // the newest last
+	folder  string         // of the first recall, when bound
+	bound   bool
+	ledger  ledger
+}
+
+// sessions are those of one connection.
+type sessions struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	table map[string]*session
+	uses  uint64
+}
+
+func newSessions(log *slog.Logger) *sessions {
+	return &sessions{log: log, table: map[string]*session{}}
+}
+
+// get returns the session of a name, new or not.
+func (t *sessions) get(name string) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.table[name]
+	if s == nil {
+		s = &session{name: name}
+		t.table[name] = s
+	}
+	t.uses++
+	s.used = t.uses
+	if len(t.table) > maxSessions {
+		t.evict()
+	}
+	return s
+}
+
+// find returns the session of a name, or nil.
+func (t *sessions) find(name string) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.table[name]
+}
+
+// evict forgets the session that was not used for the longest time and has no
+// recall pending. Inv: mu is held.
+func (t *sessions) evict() {
+	var oldest *session
+	for _, s := range t.table {
+		if s.used != t.uses && (oldest == nil || s.used < oldest.used) && s.idle() {
+			oldest = s
+		}
+	}
+	if oldest == nil {
+		return // all are at work; how many can be is bounded by the connection
+	}
+	delete(t.table, oldest.name)
+	t.log.Info("a session was forgotten, what it holds may be delivered again", "kept", maxSessions)
+}
+
+func (s *session) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending == nil
+}
+
+// each calls f for every session.
+func (t *sessions) each(f func(*session)) {
+	t.mu.Lock()
+	all := make([]*session, 0, len(t.table))
+	for _, s := range t.table {
+		all = append(all, s)
+	}
+	t.mu.Unlock()
+	for _, s := range all {
+		f(s)
+	}
+}
+
+// knows tells whether a token of the session was used before. Inv: mu is held.
+func (s *session) knows(token string) bool {
+	return s.pending != nil && s.pending.token == token || slices.Contains(s.tokens, token)
+}
+
+// retired remembers a token that has ended. Inv: mu is held.
+func (s *session) retired(token string) {
+	if len(s.tokens) == maxTokens {
+		s.tokens = slices.Delete(s.tokens, 0, 1)
+	}
+	s.tokens = append(s.tokens, token)
+}
+
+// toolNames are the tools in use.
+func (s *session) toolNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tools)
+}
+
+// toolUsed records a finished call of a tool.
+func (s *session) toolUsed(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = slices.DeleteFunc(s.tools, func(t string) bool { return t == name })
+	s.tools = append(s.tools, name)
+	if len(s.tools) > maxTools {
+		s.tools = slices.Delete(s.tools, 0, 1)
+	}
+}
+
+// held is what a session's context holds, without what one recall delivered to
+// it. It implements [recall.Held].
+type held struct {
+	session *session
+	but     heldBy
+}
+
+// Delivered implements [recall.Held].
+func (h held) Delivered(d *memory.Document) (passages []memory.Span, older bool) {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	return h.session.ledger.delivered(d, h.but)
+}
+
+// checkName checks a session, a token or the name of a tool.
+func checkName(field, value string) error {
+	switch {
+	case value == "":
+		return InvalidParam(field, "must not be empty")
+	case len(value) > maxName:
+		return InvalidParam(field, "is longer than %d bytes", maxName)
+	}
+	return nil
+}
+
+// toolUsed serves memory/toolUsed.
+func (f *features) toolUsed(p *ToolUsedParams) error {
+	if err := checkName("session", p.Session); err != nil {
+		return err
+	}
+	if err := checkName("tool", p.Tool); err != nil {
+		return err
+	}
+	if err := oneOf("status", p.Status, "ok", "error", "cancelled"); err != nil {
+		return err
+	}
+	if p.Status != "cancelled" {
+		f.sessions.get(p.Session).toolUsed(p.Tool)
+	}
+	return nil
+}
+
+// resetSession serves memory/resetSession. A client that has withdrawn some
+// memories names them and no reason.
+func (f *features) resetSession(_ context.Context, p *ResetSessionParams) (*ResetSessionResult, error) {
+	if err := checkName("session", p.Session); err != nil {
+		return nil, err
+	}
+	if p.Refs == nil || p.Reason != "" {
+		if err := oneOf("reason", p.Reason, "reset", "compacted"); err != nil {
+			return nil, err
+		}
+	}
+	s := f.sessions.find(p.Session)
+	if s == nil {
+		return &ResetSessionResult{}, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.Reason == reasonReset && s.pending != nil {
+		f.cancelLocked(s.pending, reasonReset)
+	}
+	s.ledger.forget(p.Refs)
+	return &ResetSessionResult{}, nil
+}
