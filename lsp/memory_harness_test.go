@@ -431,3 +431,6 @@ type (
 )
 
 func noPause(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// soak asks for the long forms of randomised tests.
+func soak() bool { return os.Getenv("MEMLS_SOAK") != "" }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"sync"
 	"time"
 
@@ -226,7 +225,7 @@ func (m *models) configure(o *ModelOptions) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.now != nil {
-		if o != nil && reflect.DeepEqual(m.now.options, *o) {
+		if o != nil && m.now.options == *o {
 			return
 		}
 		m.now.retire()

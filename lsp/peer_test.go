@@ -397,3 +397,51 @@ func TestRequestToTheClientIsCancelled(t *testing.T) {
 		t.Errorf("answer %+v", m)
 	}
 }
+
+// What is done after an answer comes after it on the wire, however the request
+// went and whatever its id is.
+func TestAfterAnswer(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		s := start(t, lsp.Options{Setup: func(s *lsp.Server) error {
+			after := func(ctx context.Context, n *number) (any, error) {
+				for _, token := range []string{"a", "b"} {
+					lsp.AfterAnswer(ctx, func() {
+						if err := s.Notify(lsp.NotifyRecallFast, &lsp.RecallResult{Token: token, LatencyMs: int64(n.N)}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				switch n.N {
+				case 1:
+					return nil, errors.New("no")
+				case 2:
+					panic("after AfterAnswer")
+				}
+				return nil, nil
+			}
+			m := lsp.NewCall(after)
+			if ordered {
+				m = lsp.NewOrderedCall(after)
+			}
+			return s.Register("test/after", m)
+		}})
+		ids := []string{`7`, `"x\"y"`, `"7"`, `-1`, `""`}
+		for i, id := range ids {
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"test/after","params":{"n":%d}}`, id, i)
+			if err := s.client.Frame(body); err != nil {
+				t.Fatal(err)
+			}
+			last, err := s.client.Await(t.Context(), 0, func(m lsptest.Message) bool {
+				return m.Method == lsp.NotifyRecallFast && strings.Contains(string(m.Params), fmt.Sprintf(`"latencyMs":%d,`, i)) &&
+					strings.Contains(string(m.Params), `"token":"b"`)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.client.Answers(id); len(got) != 1 || got[0].Seq != last.Seq-2 {
+				t.Errorf("%s: answers %+v, the last notification is message %d", id, got, last.Seq)
+			}
+		}
+	}
+	lsp.AfterAnswer(t.Context(), func() { t.Error("outside of a request") })
+}

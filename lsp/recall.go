@@ -131,34 +131,39 @@ func (f *features) notStarted(p *RecallParams) string {
 // begin makes a recall the pending one of its session. What its predecessor
 // still had to say has entered the outbox when begin returns.
 func (f *features) begin(ctx context.Context, p *RecallParams, began time.Time) (*pendingRecall, error) {
-	s := f.sessions.get(p.Session)
-	snap := f.catalog().Snapshot()
-	s.mu.Lock()
-	if s.knows(p.Token) {
-		s.mu.Unlock()
-		return nil, InvalidParam("token", "%q was used in this session before", short(p.Token))
-	}
-	if err := s.bind(p.Folder, f.workspace().first()); err != nil {
-		s.mu.Unlock()
+	r, before, err := f.enter(ctx, f.sessions.get(p.Session), p, began)
+	if err != nil {
 		return nil, err
 	}
-	if s.pending != nil {
-		f.cancelLocked(s.pending, reasonNewQuery)
-	}
-	s.seed(p.Delivered, snap)
-	before := s.last
-	r := f.newPending(ctx, s, p, began)
-	s.last, s.pending = r, r
-	s.mu.Unlock()
-
 	AfterAnswer(ctx, func() { close(r.answered) })
 	if before != nil {
 		select {
-		case <-before.answered:
+		case <-before:
 		case <-ctx.Done(): // the connection ends, and this recall with it
 		}
 	}
 	return r, nil
+}
+
+// enter lets a recall take the place of its predecessor, and returns what is
+// closed when the latter has been answered; nil when there was none.
+func (f *features) enter(ctx context.Context, s *session, p *RecallParams, began time.Time) (r *pendingRecall, before <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.knows(p.Token) {
+		return nil, nil, InvalidParam("token", "%q was used in this session before", short(p.Token))
+	}
+	if err := s.bind(p.Folder, f.workspace().first()); err != nil {
+		return nil, nil, err
+	}
+	if s.pending != nil {
+		f.cancelLocked(s.pending, reasonNewQuery)
+	}
+	s.seed(p.Delivered, f.catalog().Snapshot())
+	before = s.last
+	r = f.newPending(ctx, s, p, began)
+	s.last, s.pending = r.answered, r
+	return r, before, nil
 }
 
 // newPending makes a recall of its params. Inv: the session's mu is held.

@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -324,6 +325,61 @@ func TestSEC_05_RecalledTextStaysInItsFence(t *testing.T) {
 	}
 }
 
+// modelFunc is a model that is a function.
+type modelFunc func(context.Context, model.Request) (json.RawMessage, model.Usage, error)
+
+func (f modelFunc) Complete(ctx context.Context, r model.Request) (json.RawMessage, model.Usage, error) {
+	return f(ctx, r)
+}
+
+// A fault of the server's own while a recall is under way ends it, and nothing
+// else.
+func TestPanicInARecall(t *testing.T) {
+	s := newStore(t, gateways())
+	settings := serving(s)
+	settings.Model = &lsp.ModelOptions{BaseURL: "http://localhost/v1", Name: "m"}
+	d := sit(t, lsp.MemoryOptions{Model: func(lsp.ModelOptions, string) (recall.Model, error) {
+		return modelFunc(func(context.Context, model.Request) (json.RawMessage, model.Usage, error) { panic("in a model") }), nil
+	}}, settings).settled()
+	for range 2 {
+		r := d.ask("gateway timeout")
+		if r.refined.Status != "failed" || len(r.fast.Documents) == 0 || r.response.Outcome != "settled" {
+			t.Errorf("%+v", r)
+		}
+		d.call("memory/resetSession", lsp.ResetSessionParams{Session: "s", Reason: "reset"}, nil)
+	}
+}
+
+// A model that does not let go of a cancelled question holds nobody up.
+func TestDeafModel(t *testing.T) {
+	s := newStore(t, gateways())
+	settings := serving(s)
+	settings.Model = &lsp.ModelOptions{BaseURL: "http://localhost/v1", Name: "m"}
+	entered, wake := make(chan none, 2), make(chan none)
+	defer close(wake)
+	d := sit(t, lsp.MemoryOptions{Model: func(lsp.ModelOptions, string) (recall.Model, error) {
+		return modelFunc(func(context.Context, model.Request) (json.RawMessage, model.Usage, error) {
+			entered <- none{}
+			<-wake
+			return json.RawMessage(`{"ids":["m1"]}`), model.Usage{}, nil
+		}), nil
+	}}, settings).settled()
+	first := lsp.RecallParams{Token: "first", Session: "s", Query: "gateway timeout"}
+	pending := d.begin(first)
+	<-entered
+	second := d.begin(lsp.RecallParams{Token: "second", Session: "s", Query: "gateway timeout"})
+	if r := d.finish(pending, first); r.refined.Reason != "new_query" {
+		t.Errorf("%+v", r.refined)
+	}
+	<-entered
+	if err := second.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.finish(second, lsp.RecallParams{Token: "second", Session: "s"}); r.err == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
 // The key of a model comes from the environment, else from the client, and is
 // never shown.
 func TestModelKey(t *testing.T) {
@@ -387,6 +443,42 @@ func TestModelKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A recall does not wait for ever for a key that a person has to type.
+func TestModelKeyThatIsAwaited(t *testing.T) {
+	s := newStore(t, gateways())
+	stub := modeltest.New(t)
+	settings := asking(s, stub)
+	settings.Model.APIKeyEnv, settings.Model.EmbeddingName = "THE_KEY", "e"
+	c, typed := newClock(sweptWait), make(chan none)
+	d := ring(t, lsp.MemoryOptions{Getenv: func(string) string { return "" }, After: c.after})
+	d.client.Handle("memory/secret", func(json.RawMessage) (any, error) {
+		<-typed
+		return lsp.SecretResult{Value: "k"}, nil
+	})
+	if err := d.initialize(settings); err != nil {
+		t.Fatal(err)
+	}
+	d.notify("initialized", nil)
+	d.settled()
+	p := lsp.RecallParams{Token: "a", Session: "s", Query: "gateway timeout"}
+	pending := d.begin(p)
+	d.awaitFast("a")
+	if m := d.status(); m.Model.State != "configured" || !strings.Contains(m.Model.Detail, "THE_KEY") || m.Embeddings.State != "none" || m.Embeddings.Detail == "" {
+		t.Errorf("status %+v", m)
+	}
+	c.fire(sweptWait)
+	r := d.finish(pending, p)
+	if len(r.all()) != 5 || len(r.refined.Degraded) != 1 || !strings.Contains(r.refined.Degraded[0].Detail, "THE_KEY") {
+		t.Errorf("%v %+v", r.all(), r.refined.Degraded)
+	}
+	p = lsp.RecallParams{Token: "b", Session: "t", Query: "gateway timeout"}
+	pending = d.begin(p)
+	close(typed)
+	if r := d.finish(pending, p); r.refined.Strategy != "model" {
+		t.Errorf("%+v", r.refined)
 	}
 }
 

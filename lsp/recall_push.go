@@ -51,7 +51,11 @@ type pendingRecall struct {
 // fast ranks over snap and sends the fast result. ok is false when the recall
 // has ended meanwhile.
 func (f *features) fast(r *pendingRecall, snap *memory.Snapshot) (ranking *recall.Ranking, sent []recall.Hit, ok bool) {
-	ranking, err := recall.IndexOf(snap).Rank(r.ctx, r.query)
+	rank := recall.IndexOf(snap).RankFast
+	if r.query.Trace {
+		rank = recall.IndexOf(snap).Rank
+	}
+	ranking, err := rank(r.ctx, r.query)
 	if err != nil {
 		f.unranked(r, err)
 		return nil, nil, false

@@ -251,38 +251,35 @@ func TestRecallsInOneSessionNeverOverlap(t *testing.T) {
 	d := sit(t, lsp.MemoryOptions{}, asking(s, stub)).settled()
 	var pending []lsptest.Pending
 	var params []lsp.RecallParams
-	for range 40 {
+	tokens := map[string]string{}
+	for i := range 40 {
 		p := lsp.RecallParams{Token: d.token(), Session: "s", Query: "gateway timeout"}
 		pending, params = append(pending, d.begin(p)), append(params, p)
+		tokens[fmt.Sprint(pending[i].ID())] = p.Token
 	}
 	for i := range pending {
 		d.finish(pending[i], params[i])
 	}
-	wantOneAtATime(t, d, "s")
+	wantOneAtATime(t, d, "s", tokens)
 }
 
-// wantOneAtATime checks that between the first and the last message of a recall
-// no other recall of its session says anything.
-func wantOneAtATime(t *testing.T, d *desk, session string) {
+// wantOneAtATime checks that between the first and the last message of a recall,
+// its answer, no other recall of its session says anything. tokens are those of
+// the session's recalls, by the ids of their requests.
+func wantOneAtATime(t *testing.T, d *desk, session string, tokens map[string]string) {
 	t.Helper()
 	var open string
 	ended := map[string]bool{}
 	for _, m := range d.client.Log() {
-		var token string
-		last := false
+		token, last := tokens[string(m.ID)], true
 		switch {
+		case m.IsAnswer() && token != "":
 		case strings.HasPrefix(m.Method, "memory/recall"):
 			r := decode[lsp.RecallResult](t, m.Params)
 			if r.Session != session {
 				continue
 			}
-			token = r.Token
-		case m.IsAnswer() && m.Error == nil && strings.Contains(string(m.Result), `"outcome"`):
-			r := decode[lsp.RecallResponse](t, m.Result)
-			if r.Outcome == "not_started" {
-				continue
-			}
-			token, last = r.Token, true
+			token, last = r.Token, false
 		default:
 			continue
 		}
@@ -296,6 +293,9 @@ func wantOneAtATime(t *testing.T, d *desk, session string) {
 		if last {
 			ended[token], open = true, ""
 		}
+	}
+	if len(ended) != len(tokens) {
+		t.Errorf("%d of %d recalls have ended", len(ended), len(tokens))
 	}
 }
 

@@ -30,11 +30,13 @@ type session struct {
 
 	mu      sync.Mutex
 	pending *pendingRecall // nil, or not ended
-	last    *pendingRecall // the one that was started last
-	started heldBy         // how many were started
-	tokens  []string       // of recalls that have ended, the newest last
-	tools   []string       // the newest last
-	folder  string         // of the first recall, when bound
+	// last is closed when the answer to the recall that was started last has
+	// entered the outbox; nil before the first.
+	last    <-chan struct{}
+	started heldBy   // how many were started
+	tokens  []string // of recalls that have ended, the newest last
+	tools   []string // the newest last
+	folder  string   // of the first recall, when bound
 	bound   bool
 	ledger  ledger
 }
@@ -122,13 +124,6 @@ func (s *session) retired(token string) {
 		s.tokens = slices.Delete(s.tokens, 0, 1)
 	}
 	s.tokens = append(s.tokens, token)
-}
-
-// toolNames are the tools in use.
-func (s *session) toolNames() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.tools)
 }
 
 // toolUsed records a finished call of a tool.

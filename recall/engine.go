@@ -94,13 +94,11 @@ type Selection struct {
 // goes wrong there, the deterministic rest is the answer and says why. The only
 // error is that ctx ended.
 func (e *Engine) Settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit) (Selection, error) {
+	r.Complete()
 	if e.model == nil || Trivial(q.Text) {
 		return e.rest(q, r, fast), ctx.Err()
 	}
-	docs, excerpts, err := e.candidates(ctx, snap, q, fast)
-	if err != nil {
-		return Selection{}, err
-	}
+	docs, excerpts := e.candidates(snap, q, r, fast)
 	if len(docs) == 0 {
 		return e.rest(q, r, fast), nil
 	}
@@ -170,12 +168,8 @@ func (e *Engine) current(q Query, hits []Hit) []Hit {
 
 // candidates are what the model chooses from: the deterministic ranking's best
 // interleaved with the most recent memories, less what the session holds.
-func (e *Engine) candidates(ctx context.Context, snap *memory.Snapshot, q Query, fast []Hit) ([]*memory.Document, map[*memory.Document]string, error) {
-	ix := IndexOf(snap)
-	lexical, err := ix.candidates(ctx, q, maxLexical)
-	if err != nil {
-		return nil, nil, err
-	}
+func (e *Engine) candidates(snap *memory.Snapshot, q Query, r *Ranking, fast []Hit) ([]*memory.Document, map[*memory.Document]string) {
+	lexical := r.candidates()
 	noise := toolNoise(q.RecentTools)
 	visible := visibility(&q)
 	ok := func(d *memory.Document) bool {
@@ -189,14 +183,16 @@ func (e *Engine) candidates(ctx context.Context, snap *memory.Snapshot, q Query,
 		return len(passages) == 0
 	}
 	lexical = slices.DeleteFunc(lexical, func(d *memory.Document) bool { return !ok(d) })
-	recent := mostRecent(snap, maxCandidates-len(lexical), func(d *memory.Document) bool {
-		return ok(d) && !slices.Contains(lexical, d)
-	})
+	listed := make(map[*memory.Document]bool, len(lexical))
+	for _, d := range lexical {
+		listed[d] = true
+	}
+	recent := mostRecent(snap, maxCandidates-len(lexical), func(d *memory.Document) bool { return !listed[d] && ok(d) })
 	excerpts := map[*memory.Document]string{}
 	for _, h := range fast {
 		excerpts[h.Doc] = h.Doc.Text[h.Passage.Start:h.Passage.End]
 	}
-	return interleave(lexical, recent), excerpts, nil
+	return interleave(lexical, recent), excerpts
 }
 
 func interleave(a, b []*memory.Document) []*memory.Document {
@@ -219,8 +215,9 @@ func mostRecent(snap *memory.Snapshot, n int, ok func(*memory.Document) bool) []
 	}
 	top := topList{want: n}
 	for d := range snap.All() {
-		if ok(d) {
-			top.offer(candidate{doc: d})
+		// Inv: whether it is recent enough is asked first, since that is cheap.
+		if c := (candidate{doc: d}); top.wants(c) && ok(d) {
+			top.offer(c)
 		}
 	}
 	cs := top.sorted()

@@ -52,7 +52,7 @@ func fits(s string) bool { return len(s) <= PassageRunes || utf8.RuneCountInStri
 func (s *scorer) spots(d *memory.Document) []spot {
 	var out []spot
 	sp := scoredBody(d)
-	s.work.tok.Each(d.Text[sp.Start:sp.End], func(t text.Token) {
+	s.tok.Each(d.Text[sp.Start:sp.End], func(t text.Token) {
 		m, ok := s.met[string(t.Term)]
 		if !ok || !indexed(t, 0) {
 			return

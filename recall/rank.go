@@ -14,60 +14,82 @@ const poolSlack = 64
 // Rank answers q over the index. It reads no file, takes no lock and changes
 // nothing; it fails only when ctx ends.
 func (ix *Index) Rank(ctx context.Context, q Query) (*Ranking, error) {
-	r, err := ix.rank(ctx, &q, DefaultParams())
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return ix.RankWith(ctx, q, DefaultParams())
 }
 
 // RankWith is Rank with other constants, for evaluation.
 func (ix *Index) RankWith(ctx context.Context, q Query, p Params) (*Ranking, error) {
-	return ix.rank(ctx, &q, p)
-}
-
-func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error) {
-	limit := q.Limit
-	if limit <= 0 {
-		limit = MaxRelevantDocs
-	}
-	s := newScorer(ix, q, p)
-	defer s.close()
-	r := &Ranking{Searchable: len(s.terms) > 0}
-	cands, total, err := s.run(ctx, limit+poolSlack)
+	r, err := ix.rank(ctx, &q, p)
 	if err != nil {
 		return nil, err
 	}
-	r.Total = total
-	near := cands
-	if !q.Loose {
-		near = relative(cands, p.Relative)
+	r.Complete()
+	return r, nil
+}
+
+// RankFast is Rank that stops when the hits of the fast result stand. The rest
+// of the ranking, refs in Held and the trace included, is made by
+// [Ranking.Complete], when the fast result is on its way.
+func (ix *Index) RankFast(ctx context.Context, q Query) (*Ranking, error) {
+	r, err := ix.rank(ctx, &q, DefaultParams())
+	if err != nil {
+		return nil, err
 	}
-	ix.newestFirst(near)
-	trace := newTrace(s)
-	noise := toolNoise(q.RecentTools)
-	for i, c := range near {
-		if len(r.Hits) == limit {
-			trace.add(near[i:], VerdictLimit)
-			break
-		}
-		if noise != nil && noise(c.doc) {
+	r.advance(min(r.limit, MaxFastDocs))
+	return r, nil
+}
+
+func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error) {
+	s := newScorer(ix, q, p)
+	defer s.close()
+	r := &Ranking{Searchable: len(s.terms) > 0, scorer: s, limit: q.Limit, noise: toolNoise(q.RecentTools)}
+	if r.limit <= 0 {
+		r.limit = MaxRelevantDocs
+	}
+	cands, total, err := s.run(ctx, max(r.limit+poolSlack, maxLexical))
+	if err != nil {
+		return nil, err
+	}
+	r.Total, r.pool, r.near = total, cands, len(cands)
+	if !q.Loose {
+		r.near = len(relative(cands, p.Relative))
+	}
+	ix.newestFirst(cands[:r.near])
+	r.Trace = newTrace(s)
+	return r, nil
+}
+
+// Complete makes the hits up to the limit. Calling it again does nothing. Inv:
+// the query's Held is asked about each candidate once, in rank order.
+func (r *Ranking) Complete() {
+	if r.complete || r.scorer == nil {
+		return
+	}
+	r.complete = true
+	r.advance(r.limit)
+	r.Trace.add(r.pool[r.next:r.near], VerdictLimit)
+	r.Trace.add(r.pool[r.near:], VerdictRelative)
+}
+
+// advance goes on through the pool until want hits stand.
+func (r *Ranking) advance(want int) {
+	for ; r.next < r.near && len(r.Hits) < want; r.next++ {
+		c := r.pool[r.next]
+		one := r.pool[r.next : r.next+1]
+		if r.noise != nil && r.noise(c.doc) {
 			r.Total--
-			trace.add(near[i:i+1], VerdictNoise)
+			r.Trace.add(one, VerdictNoise)
 			continue
 		}
-		h, held := s.hit(c)
+		h, held := r.scorer.hit(c)
 		if held {
 			r.Held = append(r.Held, c.doc.Ref)
-			trace.add(near[i:i+1], VerdictHeld)
+			r.Trace.add(one, VerdictHeld)
 			continue
 		}
 		r.Hits = append(r.Hits, h)
-		trace.add(near[i:i+1], VerdictReturned)
+		r.Trace.add(one, VerdictReturned)
 	}
-	trace.add(cands[len(near):], VerdictRelative)
-	r.Trace = trace
-	return r, nil
 }
 
 // relative drops what scores far below the best.
@@ -132,20 +154,13 @@ func (s *scorer) hit(c candidate) (Hit, bool) {
 	return h, false
 }
 
-// candidates returns the documents of the first n candidates, without passages.
-func (ix *Index) candidates(ctx context.Context, q Query, n int) ([]*memory.Document, error) {
-	s := newScorer(ix, &q, DefaultParams())
-	defer s.close()
-	cs, _, err := s.run(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	ix.newestFirst(cs)
-	out := make([]*memory.Document, len(cs))
-	for i, c := range cs {
+// candidates are the documents of the ranking's pool, the best first.
+func (r *Ranking) candidates() []*memory.Document {
+	out := make([]*memory.Document, len(r.pool))
+	for i, c := range r.pool {
 		out[i] = c.doc
 	}
-	return out, nil
+	return out
 }
 
 // explainHit makes a hit of a document that something else than the ranking

@@ -114,4 +114,12 @@ type Ranking struct {
 	Searchable bool
 	// Trace is set when the query asked for it.
 	Trace *Trace
+
+	pool     []candidate // what was weighed, for hits and for a model to choose from
+	near     int         // how many of the pool score well enough for hits
+	next     int         // the first of the pool that was not made a hit or passed over
+	limit    int
+	complete bool
+	scorer   *scorer // Inv: closed; only its hits are asked for
+	noise    func(*memory.Document) bool
 }

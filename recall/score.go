@@ -45,6 +45,7 @@ type scorer struct {
 	met      map[string]meeting // terms of documents -> how the query met them
 	order    []uint32           // scratch: documents touched
 	work     *scratch
+	tok      text.Tokenizer // for the hits
 	tables   *lengthTables
 }
 
@@ -74,8 +75,12 @@ func newScorer(ix *Index, q *Query, p Params) *scorer {
 	return s
 }
 
-// close gives the scratch space back; the scorer must not be used after it.
-func (s *scorer) close() { s.ix.pool.Put(s.work) }
+// close gives the scratch space back: nothing can be scored after it, but hits
+// can still be made.
+func (s *scorer) close() {
+	s.ix.pool.Put(s.work)
+	s.work, s.found = nil, nil
+}
 
 // run returns the candidates in rank order, at most want, and how many there are.
 func (s *scorer) run(ctx context.Context, want int) ([]candidate, int, error) {
@@ -96,14 +101,14 @@ func (s *scorer) run(ctx context.Context, want int) ([]candidate, int, error) {
 
 // rareShare is the share of the documents up to which a word is rare enough for
 // its near spellings to tell something.
-const rareShare = 0.05
+const rareShare = 0.005
 
 // gather finds the documents of term t in every view and sets its idf.
 func (s *scorer) gather(t int) {
 	q := &s.terms[t]
 	df := s.gatherVariants(t, false, true)
 	n := float64(s.ix.docs)
-	if s.p.Grams && q.word && !q.short && float64(df) <= max(8, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
+	if s.p.Grams && q.word && !q.short && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
 		df = s.gatherVariants(t, true, df == 0)
 	}
 	d := float64(max(df, 1))

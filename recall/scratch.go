@@ -1,11 +1,8 @@
 package recall
 
-import "github.com/memls/memls/recall/text"
-
 // scratch is the working memory of one ranking. Inv: counts and weights are all
 // zero between uses, so that a use costs what it touches and not their size.
 type scratch struct {
-	tok      text.Tokenizer
 	entries  []entry // of all terms and views of the ranking, one after the other
 	variants []variant
 	touched  []uint32

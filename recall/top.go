@@ -30,9 +30,14 @@ type topList struct {
 	full  bool // kept[want-1] is the worst that still counts
 }
 
+// wants tells whether c could be among the best.
+func (t *topList) wants(c candidate) bool {
+	return t.want > 0 && (!t.full || better(c, t.kept[t.want-1]) < 0)
+}
+
 func (t *topList) offer(c candidate) {
 	t.total++
-	if t.want <= 0 || t.full && better(c, t.kept[t.want-1]) >= 0 {
+	if !t.wants(c) {
 		return
 	}
 	t.kept = append(t.kept, c)

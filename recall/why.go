@@ -21,7 +21,7 @@ func (s *scorer) reasons(h *Hit) []Why {
 	at := map[place]int{}
 	best := map[place]float32{}
 	scan := func(field, body string, bit uint8) {
-		s.work.tok.Each(body, func(t text.Token) {
+		s.tok.Each(body, func(t text.Token) {
 			m, ok := s.met[string(t.Term)]
 			if !ok || !indexed(t, bit) || t.Kind == text.Unigram || t.Kind == text.Cluster2 {
 				return

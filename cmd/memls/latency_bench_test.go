@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall/eval"
+	"github.com/memls/memls/recall/model/modeltest"
 )
 
 // BenchmarkFastOverStdio drives the built program over real pipes, with a model
@@ -30,9 +29,10 @@ func BenchmarkFastOverStdio(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir, queries := benchStore(b, n)
-			silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+			silent := modeltest.Start()
 			defer silent.Close()
-			host := startHost(b, dir, silent.URL)
+			silent.Otherwise(modeltest.Hang())
+			host := startHost(b, dir, silent.URL())
 			defer host.stop(b)
 			host.ready(b, n)
 			scan := scanAndScore(b, dir, queries[0], 5)
@@ -105,7 +105,8 @@ func benchStore(b *testing.B, n int) (dir string, queries []string) {
 	}
 	for i := range n {
 		var text strings.Builder
-		fmt.Fprintf(&text, "---\nname: %s %s record%d\ndescription: %s %s %s %s\ntype: project\n---\n", word(), word(), i, word(), word(), word(), word())
+		one, two := word(), word()
+		fmt.Fprintf(&text, "---\nname: %s %s record%d\ndescription: %s %s %s %s\ntype: project\n---\n", one, two, i, word(), word(), word(), word())
 		for j := range 280 {
 			text.WriteString(word() + []string{" ", " ", " ", ".\n"}[j%4])
 		}
@@ -113,7 +114,7 @@ func benchStore(b *testing.B, n int) (dir string, queries []string) {
 			b.Fatal(err)
 		}
 		if i%(n/100) == 0 {
-			queries = append(queries, fmt.Sprintf("how do we handle %s and %s for record%d", word(), word(), i))
+			queries = append(queries, fmt.Sprintf("how do we handle %s and %s for record%d", one, two, i))
 		}
 	}
 	return dir, queries
