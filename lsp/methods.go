@@ -93,11 +93,11 @@ func NewUnasked[P any](key func(params *P) string, merge func(old, next *P) *P) 
 	out := Outgoing{Params: reflect.TypeFor[*P](), Unasked: true}
 	out.key = func(any) string { return "" }
 	if key != nil {
-		out.key = func(params any) string { return key(params.(*P)) }
+		out.key = func(params any) string { return key(params.(*P)) } //nolint:errcheck // Inv: Notify is given the announced type; another is a fault to be seen
 	}
 	out.merge = func(_, next any) any { return next }
 	if merge != nil {
-		out.merge = func(old, next any) any { return merge(old.(*P), next.(*P)) }
+		out.merge = func(old, next any) any { return merge(old.(*P), next.(*P)) } //nolint:errcheck // Inv: as above
 	}
 	return out
 }

@@ -350,4 +350,6 @@ type joined struct {
 
 func (j joined) Read(b []byte) (int, error)  { return j.in.Read(b) }
 func (j joined) Write(b []byte) (int, error) { return j.out.Write(b) }
-func (j joined) Close() error                { return errors.Join(j.in.Close(), j.out.Close()) }
+
+// Close closes both ends.
+func (j joined) Close() error { return errors.Join(j.in.Close(), j.out.Close()) }

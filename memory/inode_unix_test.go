@@ -9,7 +9,7 @@ import (
 
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Ino)
+		return uint64(st.Ino) //nolint:unconvert // its type differs between systems
 	}
 	return 0
 }

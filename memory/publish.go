@@ -126,29 +126,29 @@ func (s *source) status() RootStatus {
 	return r
 }
 
-func (st *sourceState) verdict(root *Root) (RootState, string) {
+func (s *sourceState) verdict(root *Root) (RootState, string) {
 	// A skip of the root itself is the watcher's way to say that it cannot look.
-	shut := slices.IndexFunc(st.skips, func(k Skip) bool { return k.Path == "." || k.Path == "" })
+	shut := slices.IndexFunc(s.skips, func(k Skip) bool { return k.Path == "." || k.Path == "" })
 	switch {
 	case root.Untrusted:
 		return StateUntrusted, "the workspace is not trusted"
-	case st.fault != "":
-		return StateError, st.fault
-	case st.missing:
+	case s.fault != "":
+		return StateError, s.fault
+	case s.missing:
 		return StateMissing, "does not exist"
-	case st.openFault != "":
-		return StateError, st.openFault
-	case shut >= 0 && len(st.files) == 0:
-		return StateError, st.skips[shut].Reason
-	case !st.swept && st.watchErr != "":
-		return StateError, st.watchErr
-	case !st.swept:
+	case s.openFault != "":
+		return StateError, s.openFault
+	case shut >= 0 && len(s.files) == 0:
+		return StateError, s.skips[shut].Reason
+	case !s.swept && s.watchErr != "":
+		return StateError, s.watchErr
+	case !s.swept:
 		return StateLoading, ""
-	case st.watchErr != "":
-		return StateDegraded, st.watchErr
+	case s.watchErr != "":
+		return StateDegraded, s.watchErr
 	}
 	if shut >= 0 {
-		return StateDegraded, st.skips[shut].Reason
+		return StateDegraded, s.skips[shut].Reason
 	}
 	return StateReady, ""
 }

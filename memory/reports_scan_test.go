@@ -132,16 +132,16 @@ func TestSEC_01_LinksInsideARoot(t *testing.T) {
 func TestSEC_01_SwappedBeforeTheOpen(t *testing.T) {
 	swaps := map[string]func(t *testing.T, dir, outside string){
 		"file by a link out": func(t *testing.T, dir, outside string) {
-			rename(t, filepath.Join(dir, "sub/a.md"), filepath.Join(dir, "sub/away"))
+			rename(t, filepath.Join(dir, "sub", "a.md"), filepath.Join(dir, "sub", "away"))
 			symlink(t, filepath.Join(outside, "a.md"), dir, "sub/a.md")
 		},
 		"file by a link inside": func(t *testing.T, dir, outside string) {
-			rename(t, filepath.Join(dir, "sub/a.md"), filepath.Join(dir, "sub/away"))
+			rename(t, filepath.Join(dir, "sub", "a.md"), filepath.Join(dir, "sub", "away"))
 			symlink(t, "away", dir, "sub/a.md")
 		},
 		"file by a fifo": func(t *testing.T, dir, outside string) {
-			rename(t, filepath.Join(dir, "sub/a.md"), filepath.Join(dir, "sub/away"))
-			fifo(t, filepath.Join(dir, "sub/a.md"))
+			rename(t, filepath.Join(dir, "sub", "a.md"), filepath.Join(dir, "sub", "away"))
+			fifo(t, filepath.Join(dir, "sub", "a.md"))
 		},
 		"directory by a link out": func(t *testing.T, dir, outside string) {
 			rename(t, filepath.Join(dir, "sub"), filepath.Join(dir, "away"))

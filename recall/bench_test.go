@@ -17,11 +17,14 @@ import (
 func corpus(n int) []*memory.Document {
 	r := rand.New(rand.NewPCG(7, uint64(n)))
 	zipf := rand.NewZipf(r, 1.1, 4, 30_000)
+	// Syllables of 14 onsets, 6 vowels and 9 codas give words whose letters follow
+	// each other about as variedly as those of a language.
 	word := func() string {
-		k := zipf.Uint64()
 		var b strings.Builder
-		for k += 11; k > 0; k /= 23 {
-			b.WriteString([]string{"ka", "lo", "mi", "ter", "nu", "sa", "ben", "dor", "vi", "pe", "ruk", "al", "os", "fin", "ga", "tu", "che", "wo", "ex", "ji", "ma", "zan", "hy"}[k%23])
+		for k := zipf.Uint64() + 40; k > 0; k /= 756 {
+			b.WriteString(onsets[k%14])
+			b.WriteByte("aeiouy"[k/14%6])
+			b.WriteString(codas[k/84%9])
 		}
 		return b.String()
 	}
@@ -45,6 +48,11 @@ func corpus(n int) []*memory.Document {
 	}
 	return docs
 }
+
+var (
+	onsets = strings.Fields("b d f g k l m n p r s t v st")
+	codas  = []string{"", "n", "r", "s", "l", "t", "nd", "ck", "m"}
+)
 
 func build(docs []*memory.Document) *recall.Index {
 	return recall.NewIndexer().Update(nil, nil, docs).(*recall.Index)

@@ -155,19 +155,12 @@ func (x *expansion) near() {
 func (x *expansion) addNear(id uint32, shared int) {
 	// Inv: a term of r code points has at most r trigrams, its ends marked. A term
 	// that holds the word shares all but its two end trigrams.
-	q := x.q
-	need := len(q.grams) - 2
-	dice := 2 * float32(shared)
-	if shared < need && dice < minGramShare*float32(len(q.grams)+minGramRunes) {
-		return
-	}
-	t := x.term(id)
-	runes := utf8.RuneCountInString(t)
-	if q.runes >= minInfixRunes && shared >= need && runes > q.runes && strings.Contains(t, q.term) {
+	q, runes := x.q, int(x.runes[id])
+	if q.runes >= minInfixRunes && shared >= len(q.grams)-2 && runes > q.runes && strings.Contains(x.term(id), q.term) {
 		x.add(id, shareInfix, MatchPart, 0.5)
 		return
 	}
-	if d := dice / float32(len(q.grams)+runes); d >= minGramShare {
-		x.add(id, shareGram*d, MatchGram, 0)
+	if dice := 2 * float32(shared) / float32(len(q.grams)+runes); dice >= minGramShare {
+		x.add(id, shareGram*dice, MatchGram, 0)
 	}
 }

@@ -141,17 +141,33 @@ var fenceLike = regexp.MustCompile(`(?i)<(\s*/?\s*memls)`)
 // escape makes a line of memory text inert: control characters and those that
 // reorder or hide text go, a look-alike of the fence loses its bracket.
 func escape(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
+	if strings.IndexFunc(s, hides) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			if hides(r) {
+				return -1
+			}
 			return r
-		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069,
-			r == 0x200B, r == 0x2060, r == 0xFEFF, r == 0x2028, r == 0x2029, r >= 0xE0000 && r <= 0xE007F:
-			return -1
-		}
-		return r
-	}, s)
+		}, s)
+	}
+	if strings.IndexByte(s, '<') < 0 {
+		return s
+	}
 	return fenceLike.ReplaceAllString(s, "&lt;$1")
+}
+
+// hides reports control characters and those that reorder or hide text. The tab
+// and the joiners that scripts and emoji are spelled with are none of them.
+func hides(r rune) bool {
+	switch {
+	case r == '\t':
+		return false
+	case r < 0x7F:
+		return r < 0x20
+	case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069,
+		r == 0x200B, r == 0x2060, r == 0xFEFF, r == 0x2028, r == 0x2029, r >= 0xE0000 && r <= 0xE007F:
+		return true
+	}
+	return false
 }
 
 // AgeDays is the age of what d says, in whole days, never negative.

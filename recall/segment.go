@@ -35,6 +35,7 @@ type segment struct {
 	tf    []uint8  // occurrences in the body (saturating),
 	bits  []uint8  // fields of the head
 
+	runes []uint8  // code points of a term that has grams, else 0
 	folds keyTable // accent-free spelling -> accented term
 	stems keyTable // stem key -> term
 	grams gramTable
@@ -158,6 +159,7 @@ func number(t string) bool {
 func (s *segment) finish() {
 	grams := map[uint64][]uint32{}
 	var keys []string
+	s.runes = make([]uint8, s.terms())
 	n := 0
 	for i := range uint32(s.terms()) {
 		t := s.term(i)
@@ -173,7 +175,8 @@ func (s *segment) finish() {
 				s.stems.add(key, i)
 			}
 		}
-		if utf8.RuneCountInString(t) >= minGramRunes {
+		if r := utf8.RuneCountInString(t); r >= minGramRunes {
+			s.runes[i] = uint8(min(r, text.MaxTerm))
 			n += termGrams(t, func(c uint64) { grams[c] = append(grams[c], i) })
 		}
 	}

@@ -8,7 +8,8 @@ type Verdict int
 const (
 	// Ignore: silently not ours.
 	Ignore Verdict = iota
-	Keep           // ours, as far as the name goes
+	// Keep: ours, as far as the name goes.
+	Keep
 )
 
 // JudgeName decides by the last element of a path alone. Hidden names (.git,

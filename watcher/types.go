@@ -25,7 +25,8 @@ type Mode string
 const (
 	// ModeEvents: the operating system announces changes; sweeps verify.
 	ModeEvents Mode = "fsnotify"
-	ModePoll   Mode = "poll" // sweeps only
+	// ModePoll: sweeps only.
+	ModePoll Mode = "poll"
 )
 
 // Skip is an entry under the root that is not delivered, and why.

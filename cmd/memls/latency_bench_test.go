@@ -39,6 +39,7 @@ func BenchmarkFastOverStdio(b *testing.B) {
 			lat := make([]time.Duration, 0, 1<<14)
 			b.ResetTimer()
 			for i := 0; b.Loop(); i++ {
+				time.Sleep(20 * time.Millisecond)
 				lat = append(lat, host.recall(b, i, queries[i%len(queries)]))
 			}
 			b.StopTimer()
@@ -95,11 +96,16 @@ func benchStore(b *testing.B, n int) (dir string, queries []string) {
 	dir = b.TempDir()
 	r := rand.New(rand.NewPCG(5, uint64(n)))
 	zipf := rand.NewZipf(r, 1.15, 6, 40_000)
-	syllables := strings.Fields("ka lo mi ter nu sa ben dor vi pe ruk al os fin ga tu che wo ex ji ma zan hy bra stel quo nim")
+	// Syllables of 14 onsets, 6 vowels and 9 codas give words whose letters follow
+	// each other about as variedly as those of a language.
+	onsets := strings.Fields("b d f g k l m n p r s t v st")
+	codas := []string{"", "n", "r", "s", "l", "t", "nd", "ck", "m"}
 	word := func() string {
 		var w strings.Builder
-		for k := zipf.Uint64() + 31; k > 0; k /= uint64(len(syllables)) {
-			w.WriteString(syllables[k%uint64(len(syllables))])
+		for k := zipf.Uint64() + 40; k > 0; k /= 756 {
+			w.WriteString(onsets[k%14])
+			w.WriteByte("aeiouy"[k/14%6])
+			w.WriteString(codas[k/84%9])
 		}
 		return w.String()
 	}

@@ -158,6 +158,15 @@ var runStops = strings.Fields(`
 	เขา มัน นี้ นั้น ต้อง ควร ใช้ แล้ว กับ จาก โดย เพื่อ ก็ ว่า ถ้า แต่ การ ความ ช่วย บอก หน่อย
 	ແມ່ນ ຫຍັງ ແນວໃດ ຂອງ ແລະ ທີ່ ໃນ ໃຊ້ ຕ້ອງ ພວກເຮົາ អ្វី យ៉ាងណា របស់ និង នៅ ដែល ប្រើ យើង ត្រូវ`)
 
+// runStopsByHead holds them by their first code point.
+var runStopsByHead = func() map[string][]string {
+	m := map[string][]string{}
+	for _, w := range runStops {
+		m[w[:3]] = append(m[w[:3]], w)
+	}
+	return m
+}()
+
 func wordSet(lists ...string) map[string]struct{} {
 	m := map[string]struct{}{}
 	for _, l := range lists {
@@ -218,7 +227,7 @@ func stopAt(s string, i int) int {
 		return 0
 	}
 	best := 0
-	for _, w := range runStops {
+	for _, w := range runStopsByHead[s[i:min(i+3, len(s))]] {
 		if len(w) > best && strings.HasPrefix(s[i:], w) {
 			best = len(w)
 		}

@@ -126,16 +126,12 @@ func (c *Client) read() {
 // connection has ended, which the reader reports.
 func (c *Client) answer(m Message, h Handler) {
 	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
-	switch {
-	case h == nil:
+	if h == nil {
 		answer["error"] = Error{Code: -32601, Message: "method not found"}
-	default:
-		result, err := h(m.Params)
-		if err != nil {
-			answer["error"] = Error{Code: -32803, Message: err.Error()}
-		} else {
-			answer["result"] = result
-		}
+	} else if result, err := h(m.Params); err != nil {
+		answer["error"] = Error{Code: -32803, Message: err.Error()}
+	} else {
+		answer["result"] = result
 	}
 	body, err := json.Marshal(answer)
 	if err == nil {
