@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Names of what the server sends.
@@ -59,6 +60,16 @@ func (s *Server) Notify(method string, params any) error {
 		return nil
 	}
 	return s.notifyUnasked(o, method, params)
+}
+
+// awaitWritten waits until everything sent so far has been written, no longer
+// than until most fires or ctx ends.
+func (s *Server) awaitWritten(ctx context.Context, most <-chan time.Time) {
+	select {
+	case <-s.peer.out.drained():
+	case <-most:
+	case <-ctx.Done():
+	}
 }
 
 // hold keeps an unasked notification until the handshake is over: LSP forbids

@@ -56,6 +56,7 @@ type outbox struct {
 	size   int
 	closed bool
 	err    error // why the outbox failed; nil while it works
+	idle   chan struct{} // closed when size falls to zero; nil when nobody waits
 
 	wake chan struct{} // of capacity one
 	done chan struct{} // closed when the writer has ended
@@ -158,6 +159,27 @@ func (o *outbox) closedError() error {
 	return errOutboxClosed
 }
 
+// drained returns a channel that is closed as soon as nothing is left to write,
+// or the outbox has failed.
+func (o *outbox) drained() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.idle == nil {
+		o.idle = make(chan struct{})
+		defer o.announceIdle()
+	}
+	return o.idle
+}
+
+// announceIdle tells who waits for it that nothing is left to write. Inv: mu
+// is held.
+func (o *outbox) announceIdle() {
+	if o.idle != nil && (o.size == 0 || o.err != nil) {
+		close(o.idle)
+		o.idle = nil
+	}
+}
+
 func (o *outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
@@ -184,6 +206,7 @@ func (o *outbox) fail(err error) {
 	o.size -= queuedBytes(o.queue)
 	o.queue = nil
 	clear(o.merge)
+	o.announceIdle()
 	o.mu.Unlock()
 	o.signal()
 	if first {
@@ -264,6 +287,7 @@ func (o *outbox) write(batch []byte, stuck *time.Timer) error {
 		batch = batch[len(piece):]
 		o.mu.Lock()
 		o.size -= len(piece)
+		o.announceIdle()
 		o.mu.Unlock()
 	}
 	return nil

@@ -15,6 +15,9 @@ const (
 	// fastWait is how long a fast result waits for a first scan. With what
 	// ranking then takes it stays within the 100 ms of the contract.
 	fastWait = 90 * time.Millisecond
+	// fastHead is how long a refinement leaves the processors to the writing of
+	// the fast result; a client that reads slower than that delays it no further.
+	fastHead = 5 * time.Millisecond
 	// sweptWait is how long a refinement waits for it.
 	sweptWait = 5 * time.Second
 	// sweepAge is how old the last look at a root may be before a recall asks
@@ -147,6 +150,7 @@ func (f *features) ready(ctx context.Context, most time.Duration) {
 // settle chooses and sends the refined result.
 func (f *features) settle(r *pendingRecall, snap *memory.Snapshot, ranking *recall.Ranking, fast []recall.Hit) {
 	defer f.rescue(r)
+	f.s.awaitWritten(r.ctx, f.opt.After(fastHead))
 	selection, err := f.engine().Settle(r.ctx, snap, r.query, fastFirst(ranking, fast, r.limit), fast)
 	if err != nil {
 		f.unranked(r, err)

@@ -279,6 +279,7 @@ func (h *stdioHost) recall(b *testing.B, i int, query string) time.Duration {
 	var took time.Duration
 	for {
 		raw := h.frame(b)
+		arrived := time.Since(began)
 		var m struct {
 			Method string
 			ID     *int
@@ -289,7 +290,7 @@ func (h *stdioHost) recall(b *testing.B, i int, query string) time.Duration {
 		}
 		switch {
 		case m.Method == "memory/recallFast":
-			took = time.Since(began)
+			took = arrived
 			if len(m.Params.Documents) == 0 {
 				b.Fatalf("nothing found for %q", query)
 			}
