@@ -55,7 +55,7 @@ type outbox struct {
 	merge  map[string]*outgoing // the queued frames that may still be replaced
 	size   int
 	closed bool
-	err    error // why the outbox failed; nil while it works
+	err    error         // why the outbox failed; nil while it works
 	idle   chan struct{} // closed when size falls to zero; nil when nobody waits
 
 	wake chan struct{} // of capacity one

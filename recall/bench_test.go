@@ -2,7 +2,6 @@ package recall_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,49 +9,27 @@ import (
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/eval"
 )
 
-// corpus makes n memories of about 2 KB from a vocabulary whose words are as
-// unevenly common as those of prose (Zipf), each with a few words of its own.
-func corpus(n int) []*memory.Document {
-	r := rand.New(rand.NewPCG(7, uint64(n)))
-	zipf := rand.NewZipf(r, 1.1, 4, 30_000)
-	// Syllables of 14 onsets, 6 vowels and 9 codas give words whose letters follow
-	// each other about as variedly as those of a language.
-	word := func() string {
-		var b strings.Builder
-		for k := zipf.Uint64() + 40; k > 0; k /= 756 {
-			b.WriteString(onsets[k%14])
-			b.WriteByte("aeiouy"[k/14%6])
-			b.WriteString(codas[k/84%9])
-		}
-		return b.String()
-	}
+// corpus makes n memories of about 2 KB.
+func corpus(tb testing.TB, n int) []*memory.Document {
+	tb.Helper()
 	root := &memory.Root{ID: "bench", Scope: memory.ScopeProject, Prefix: "project"}
+	set := eval.Synthetic(n, 7)
 	docs := make([]*memory.Document, n)
 	for i := range docs {
-		var b strings.Builder
-		fmt.Fprintf(&b, "---\nname: %s %s topic%d\ndescription: %s %s %s %s\ntype: project\n---\n", word(), word(), i, word(), word(), word(), word())
-		for j := range 280 {
-			b.WriteString(word())
-			if j%12 == 11 {
-				b.WriteString(".\n")
-			} else {
-				b.WriteByte(' ')
-			}
+		raw, err := set.Docs[i].Markdown()
+		if err != nil {
+			tb.Fatal(err)
 		}
-		d := memory.Parse([]byte(b.String()))
-		d.Root, d.Rel = root, fmt.Sprintf("m%d.md", i)
+		d := memory.Parse(raw)
+		d.Root, d.Rel = root, set.Docs[i].ID+".md"
 		d.Ref = "project:" + d.Rel
 		docs[i] = d
 	}
 	return docs
 }
-
-var (
-	onsets = strings.Fields("b d f g k l m n p r s t v st")
-	codas  = []string{"", "n", "r", "s", "l", "t", "nd", "ck", "m"}
-)
 
 func build(docs []*memory.Document) *recall.Index {
 	return recall.NewIndexer().Update(nil, nil, docs).(*recall.Index)
@@ -60,14 +37,14 @@ func build(docs []*memory.Document) *recall.Index {
 
 func BenchmarkRank(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
-		docs := corpus(n)
+		docs := corpus(b, n)
 		ix := build(docs)
 		var queries []string
 		for i := range 64 {
 			d := docs[i*len(docs)/64]
 			f := strings.Fields(d.BodyText())
 			slices.SortStableFunc(f, func(a, b string) int { return len(b) - len(a) })
-			queries = append(queries, fmt.Sprintf("how do we handle %s %s when the %s of %s meets topic%d", f[0], f[2], f[20], f[60], i*len(docs)/64))
+			queries = append(queries, fmt.Sprintf("how do we handle %s %s when the %s of %s meets record%d", f[0], f[2], f[20], f[60], i*len(docs)/64))
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
@@ -94,7 +71,7 @@ func reportPercentiles(b *testing.B, lat []time.Duration) {
 }
 
 func BenchmarkBuild(b *testing.B) {
-	docs := corpus(1_000)
+	docs := corpus(b, 1_000)
 	b.ReportAllocs()
 	for b.Loop() {
 		build(docs)
@@ -103,8 +80,8 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 func BenchmarkUpdateOne(b *testing.B) {
-	docs := corpus(10_000)
-	fresh := corpus(10_001)[10_000:]
+	docs := corpus(b, 10_000)
+	fresh := corpus(b, 10_001)[10_000:]
 	in := recall.NewIndexer()
 	ix := in.Update(nil, nil, docs)
 	b.ReportAllocs()

@@ -157,7 +157,7 @@ func cut(s string, span memory.Span, at int) memory.Span {
 	}
 	if end >= span.End {
 		// Inv: what is left of the budget goes to the text before.
-		return memory.Span{Start: growBack(s, span.Start, start, PassageRunes-n), End: span.End}
+		return memory.Span{Start: wordFrom(s, growBack(s, span.Start, start, PassageRunes-n), start), End: span.End}
 	}
 	return memory.Span{Start: start, End: sentenceEnd(s, max(start, at), end)}
 }
@@ -180,10 +180,7 @@ func leadStart(s string, span memory.Span, at int) int {
 	if i := firstSentence(lead); i > 0 {
 		return lo + i
 	}
-	if i := strings.IndexFunc(lead, unicode.IsSpace); i >= 0 {
-		return lo + i + 1
-	}
-	return graphemeStart(s, lo)
+	return wordFrom(s, lo, at)
 }
 
 // growBack returns the place n code points before from, not before lo.
@@ -194,6 +191,20 @@ func growBack(s string, lo, from, n int) int {
 		n--
 	}
 	return graphemeStart(s, from)
+}
+
+// wordFrom returns the start of the first word at or after from and not after
+// to, or from where no white space lies between: so do scripts without spaces.
+func wordFrom(s string, from, to int) int {
+	before, _ := utf8.DecodeLastRuneInString(s[:from])
+	if from == 0 || unicode.IsSpace(before) {
+		return from
+	}
+	if i := strings.IndexFunc(s[from:to], unicode.IsSpace); i >= 0 {
+		_, w := utf8.DecodeRuneInString(s[from+i:])
+		return from + i + w
+	}
+	return from
 }
 
 // sentenceEnd moves end back to the end of a sentence or line that lies in the

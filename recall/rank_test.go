@@ -101,13 +101,13 @@ func TestToolNoise(t *testing.T) {
 // TestSameInputsSameOrder builds the same documents in many orders and in many
 // portions, with deletions between, and wants the same answer to the last bit.
 func TestSameInputsSameOrder(t *testing.T) {
-	docs := corpus(300)
-	ghosts := corpus(330)[300:]
+	docs := corpus(t, 300)
+	ghosts := corpus(t, 330)[300:]
 	r := rand.New(rand.NewPCG(3, 4))
 	queries := make([]string, 12)
 	for i := range queries {
 		f := strings.Fields(docs[r.IntN(300)].BodyText())
-		queries[i] = fmt.Sprintf("%s %s %s topic%d", f[1], f[9], f[30], r.IntN(300))
+		queries[i] = fmt.Sprintf("%s %s %s record%d", f[1], f[9], f[30], r.IntN(300))
 	}
 	want := answers(t, build(docs), queries)
 	for round := range 8 {
@@ -142,10 +142,10 @@ func answers(t *testing.T, ix *recall.Index, queries []string) string {
 
 // TestOldSnapshotsStayAsTheyWere reads an index while newer ones are made from it.
 func TestOldSnapshotsStayAsTheyWere(t *testing.T) {
-	docs := corpus(200)
+	docs := corpus(t, 200)
 	in := recall.NewIndexer()
 	old := in.Update(nil, nil, docs).(*recall.Index)
-	query := []string{"topic3 topic77 topic150"}
+	query := []string{"record3 record77 record150"}
 	want := answers(t, old, query)
 	done := make(chan struct{})
 	go func() {
@@ -196,6 +196,12 @@ func TestPassageHoldsWhatAdmitted(t *testing.T) {
 			}
 			if n := utf8.RuneCountInString(p); n > recall.PassageRunes || !utf8.ValidString(p) {
 				t.Fatalf("%q: passage of %d code points", q, n)
+			}
+			if before := h.Doc.Text[:h.Passage.Start]; before != strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz") {
+				t.Fatalf("%q: the passage begins inside a word: …%q", q, p[:20])
+			}
+			if after := h.Doc.Text[h.Passage.End:]; after != "" && after[0] >= 'a' && after[0] <= 'z' {
+				t.Fatalf("%q: the passage ends inside a word: %q…", q, p[len(p)-20:])
 			}
 			if h.Passage.Start < h.Doc.Body.Start || h.Passage.End > h.Doc.Body.End || !h.Truncated {
 				t.Fatalf("%q: passage %v of body %v, truncated %v", q, h.Passage, h.Doc.Body, h.Truncated)
@@ -306,7 +312,7 @@ func TestTraceNamesVerdicts(t *testing.T) {
 func TestRankEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := build(corpus(10)).Rank(ctx, recall.Query{Text: "topic1 topic2", Now: now})
+	_, err := build(corpus(t, 10)).Rank(ctx, recall.Query{Text: "record1 record2", Now: now})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -321,9 +327,9 @@ func TestAnEmptyIndexAnswersNothing(t *testing.T) {
 }
 
 func FuzzRank(f *testing.F) {
-	docs := corpus(40)
+	docs := corpus(f, 40)
 	ix := build(docs)
-	for _, s := range []string{"topic3", "数据库", "C++", "a\xff", strings.Repeat("x", 300), "น้ำตาล", "\u0301", "^$", "retryBudget"} {
+	for _, s := range []string{"record3", "数据库", "C++", "a\xff", strings.Repeat("x", 300), "น้ำตาล", "\u0301", "^$", "retryBudget"} {
 		f.Add(s, true)
 	}
 	f.Fuzz(func(t *testing.T, s string, open bool) {

@@ -14,8 +14,8 @@ import (
 )
 
 type evalFlags struct {
-	full, misses, json bool
-	minRecall5         float64
+	full, misses, json, delivery bool
+	minRecall5                   float64
 }
 
 func (p *program) evalCommand() *cobra.Command {
@@ -45,12 +45,17 @@ query searches only the documents of that scope.
   corpus.jsonl   {"id", "text", "title", "description", "type", "scope"}
   queries.jsonl  {"id", "text", "relevant": [ids], "lang", "slice", "scope"}
 
+--delivery serves the set over real connections, with a model endpoint that
+chooses what is right after 40 ms to 3 s, and prints which memories were there
+when an agent sent the first request of a turn, and the later ones.
+
 --json prints one object with the figures (0 to 1, null where there is nothing
 to measure) and the answer to every case: set, documents, cases, rankers,
 differences.
 ` + exitHelp,
 		Example: `  memls eval testdata/eval/core
   memls eval testdata/eval/core --misses
+  memls eval testdata/eval/core --delivery
   memls eval testdata/eval/core --json --min-recall5 0.9`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -66,9 +71,13 @@ differences.
 	flags.BoolVar(&f.full, "full", false, "every metric of every slice and language, too")
 	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.BoolVar(&f.delivery, "delivery", false, "measure what reaches an agent while a model takes its time, instead")
 	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
 	cmd.MarkFlagsMutuallyExclusive("json", "full")
 	cmd.MarkFlagsMutuallyExclusive("json", "misses")
+	for _, other := range []string{"full", "misses", "min-recall5"} {
+		cmd.MarkFlagsMutuallyExclusive("delivery", other)
+	}
 	return cmd
 }
 
@@ -82,6 +91,9 @@ func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bo
 			return failure(err)
 		}
 		return usage(err)
+	}
+	if f.delivery {
+		return p.evalDelivery(ctx, set, f.json)
 	}
 	report, err := eval.Run(ctx, set,
 		eval.Contender{Name: eval.MemlsName, New: eval.Memls(recall.DefaultParams())},

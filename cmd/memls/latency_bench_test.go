@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +22,9 @@ import (
 // BenchmarkFastOverStdio drives the built program over real pipes, with a model
 // endpoint that never answers: request written to fast notification read. Beside
 // it stands what a recall costs that scans and scores the same files every time,
-// the way of the shipped upstream (in Go: its scorer is the frozen copy, its scan
-// reads every file), so that the ratio is of one machine and one moment.
+// the way of the shipped upstream, so that the ratio is of one machine and one
+// moment: in Go (the frozen copy of its scorer, and a plain scan), and where Node
+// is installed in the runtime of the original.
 func BenchmarkFastOverStdio(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -36,6 +36,7 @@ func BenchmarkFastOverStdio(b *testing.B) {
 			defer host.stop(b)
 			host.ready(b, n)
 			scan := scanAndScore(b, dir, queries[0], 5)
+			node, hasNode := scanInNode(b, dir, queries[0], 5)
 			lat := make([]time.Duration, 0, 1<<14)
 			b.ResetTimer()
 			for i := 0; b.Loop(); i++ {
@@ -50,6 +51,10 @@ func BenchmarkFastOverStdio(b *testing.B) {
 			b.ReportMetric(float64(lat[len(lat)*99/100].Microseconds())/1000, "p99-ms")
 			b.ReportMetric(float64(scan.Microseconds())/1000, "scan-ms")
 			b.ReportMetric(float64(scan)/float64(p50), "scan/p50")
+			if hasNode {
+				b.ReportMetric(float64(node.Microseconds())/1000, "node-ms")
+				b.ReportMetric(float64(node)/float64(p50), "node/p50")
+			}
 		})
 	}
 }
@@ -89,39 +94,17 @@ func BenchmarkSavedToRecallable(b *testing.B) {
 	b.ReportMetric(ms(gone, 99), "gone-p99-ms")
 }
 
-// benchStore writes n memories of about 2 KB in prose of few common and many
-// rare words, and returns queries each of which a memory answers.
+// benchStore writes n memories of about 2 KB and returns queries each of which
+// a memory answers.
 func benchStore(b *testing.B, n int) (dir string, queries []string) {
 	b.Helper()
 	dir = b.TempDir()
-	r := rand.New(rand.NewPCG(5, uint64(n)))
-	zipf := rand.NewZipf(r, 1.15, 6, 40_000)
-	// Syllables of 14 onsets, 6 vowels and 9 codas give words whose letters follow
-	// each other about as variedly as those of a language.
-	onsets := strings.Fields("b d f g k l m n p r s t v st")
-	codas := []string{"", "n", "r", "s", "l", "t", "nd", "ck", "m"}
-	word := func() string {
-		var w strings.Builder
-		for k := zipf.Uint64() + 40; k > 0; k /= 756 {
-			w.WriteString(onsets[k%14])
-			w.WriteByte("aeiouy"[k/14%6])
-			w.WriteString(codas[k/84%9])
-		}
-		return w.String()
+	set := eval.Synthetic(n, 5)
+	if _, err := set.WriteMemory(dir); err != nil {
+		b.Fatal(err)
 	}
-	for i := range n {
-		var text strings.Builder
-		one, two := word(), word()
-		fmt.Fprintf(&text, "---\nname: %s %s record%d\ndescription: %s %s %s %s\ntype: project\n---\n", one, two, i, word(), word(), word(), word())
-		for j := range 280 {
-			text.WriteString(word() + []string{" ", " ", " ", ".\n"}[j%4])
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("m%d.md", i)), []byte(text.String()), 0o600); err != nil {
-			b.Fatal(err)
-		}
-		if i%(n/100) == 0 {
-			queries = append(queries, fmt.Sprintf("how do we handle %s and %s for record%d", one, two, i))
-		}
+	for _, c := range set.Cases {
+		queries = append(queries, c.Query)
 	}
 	return dir, queries
 }
@@ -154,6 +137,26 @@ func scanAndScore(b *testing.B, dir, query string, rounds int) time.Duration {
 	}
 	slices.Sort(took)
 	return took[len(took)/2]
+}
+
+// scanInNode is the same, measured by a program of its own in Node; ok is false
+// where there is no Node.
+func scanInNode(b *testing.B, dir, query string, rounds int) (took time.Duration, ok bool) {
+	b.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		b.Log("no node: the ratio to a scan in it is left out")
+		return 0, false
+	}
+	out, err := exec.CommandContext(b.Context(), node, filepath.Join("testdata", "upstream", "scan.mjs"), dir, fmt.Sprint(rounds), query).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	took, err = time.ParseDuration(strings.TrimSpace(string(out)) + "ms")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return took, true
 }
 
 // stdioHost is an agent host at the other end of the program's pipes.

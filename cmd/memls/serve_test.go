@@ -175,8 +175,8 @@ func (e *editor) leave() int {
 	return e.exitCode()
 }
 
-// delivery is what the tests read of a recall notification.
-type delivery struct {
+// recallNote is what the tests read of a recall notification.
+type recallNote struct {
 	Token     string `json:"token"`
 	Phase     string `json:"phase"`
 	Strategy  string `json:"strategy"`
@@ -188,7 +188,7 @@ type delivery struct {
 	} `json:"documents"`
 }
 
-func refs(d delivery) string {
+func refs(d recallNote) string {
 	var all []string
 	for _, doc := range d.Documents {
 		all = append(all, doc.Ref)
@@ -197,12 +197,12 @@ func refs(d delivery) string {
 }
 
 // recall asks and returns the fast and the refined result, which have come in this order and before the response.
-func (e *editor) recall(session, token, query string) (fast, refined delivery) {
+func (e *editor) recall(session, token, query string) (fast, refined recallNote) {
 	e.t.Helper()
 	answer, before := e.call("memory/recall", map[string]any{"session": session, "token": token, "query": query})
 	var order []string
 	for _, m := range before {
-		var into *delivery
+		var into *recallNote
 		switch m.Method {
 		case "memory/recallFast":
 			into = &fast

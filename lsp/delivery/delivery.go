@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// initialWait is how long a host holds its first request back for a recall.
+	// initialWait is how long a host holds its first request back for a recall
+	// that has brought nothing yet.
 	initialWait = 100 * time.Millisecond
 	// perConnection is how many recalls one connection has under way, no more
 	// than its model client asks at once: otherwise waiting for a turn would be
@@ -50,15 +51,18 @@ type Options struct {
 	Cases       []Case
 	Latencies   []time.Duration
 	Connections int // for each latency; default 4
+	// InitialWait is how long a host holds the first request of a turn back for a
+	// recall that has brought nothing yet; default 100 ms.
+	InitialWait time.Duration
 	// Setup makes the features of one connection, as for [lsp.Options].
 	Setup func() func(*lsp.Server) error
 }
 
 // observation is what one recall brought and when, since its request.
 type observation struct {
-	fast, refined     []string
-	fastAt, refinedAt time.Duration
-	strategy          string
+	fast, refined, retracted []string
+	fastAt, refinedAt        time.Duration
+	strategy                 string
 }
 
 // Run measures. It takes about as long as the slowest latency times the cases
@@ -67,26 +71,30 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Connections <= 0 {
 		opt.Connections = 4
 	}
+	if opt.InitialWait <= 0 {
+		opt.InitialWait = initialWait
+	}
 	report := &Report{Cases: len(opt.Cases), Rows: make([]Row, 0, 4*len(opt.Latencies))}
-	rows := make([][]Row, len(opt.Latencies))
+	rows, seen := make([][]Row, len(opt.Latencies)), make([][]observation, len(opt.Latencies))
 	errs := make([]error, len(opt.Latencies))
 	var group sync.WaitGroup
 	for i, latency := range opt.Latencies {
 		group.Go(func() {
-			seen, err := observe(ctx, &opt, latency)
-			if err != nil {
+			var err error
+			if seen[i], err = observe(ctx, &opt, latency); err != nil {
 				errs[i] = fmt.Errorf("selector latency %v: %w", latency, err)
 				return
 			}
-			rows[i] = reckon(opt.Cases, seen, latency)
+			rows[i] = reckon(&opt, seen[i], latency)
 		})
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
+	for i, r := range rows {
 		report.Rows = append(report.Rows, r...)
+		report.miss(&opt, seen[i])
 	}
 	return report, nil
 }
@@ -229,6 +237,7 @@ func (c *connection) recall(ctx context.Context, cs Case) (observation, error) {
 			o.fast, o.fastAt = refs, time.Since(began)
 		case lsp.NotifyRecallRefined:
 			o.refined, o.refinedAt, o.strategy = refs, time.Since(began), r.Strategy
+			o.retracted = r.Retract
 		}
 	})
 	defer stop()

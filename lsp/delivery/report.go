@@ -13,6 +13,19 @@ import (
 type Report struct {
 	Cases int   `json:"cases"`
 	Rows  []Row `json:"rows"`
+	// Missed are the ids of the lexically answerable cases whose fast result
+	// held no right memory, or came too late, at any latency.
+	Missed []string `json:"missed"`
+}
+
+// miss notes which lexically answerable cases the fast results left without an answer.
+func (r *Report) miss(opt *Options, seen []observation) {
+	for i, c := range opt.Cases {
+		initial, _ := requests(&seen[i], opt.InitialWait, true, false)
+		if c.Lexical && overlap(initial, c.Relevant) == 0 && !slices.Contains(r.Missed, c.ID) {
+			r.Missed = append(r.Missed, c.ID)
+		}
+	}
 }
 
 // Row is one selector latency, one way to deliver and one kind of turn. Shares
@@ -25,7 +38,7 @@ type Row struct {
 	FirstTurn  float64 `json:"firstTurn"`  // of the lexically answerable cases: a right memory was in the first request
 	Any        float64 `json:"any"`        // of all answerable cases: a right memory was in some request of the turn
 	Duplicates int     `json:"duplicates"` // memories delivered twice in a turn
-	Overlap    float64 `json:"overlap"`    // documents that stand in both the fast and the refined result, of all delivered
+	Overlap    int     `json:"overlap"`    // documents that stand in both the fast and the refined result of a recall
 	Silent     float64 `json:"silent"`     // of the unanswerable cases: no request carried a memory
 
 	FastP50Ms float64 `json:"fastP50Ms"` // request to fast notification
@@ -35,27 +48,26 @@ type Row struct {
 // reckon derives the four rows of a latency. A turn without tools has one
 // request, sent when the fast result is there or the wait is over. A turn with
 // tools has further ones, and one of them comes after the refined result.
-func reckon(cases []Case, seen []observation, latency time.Duration) []Row {
+func reckon(opt *Options, seen []observation, latency time.Duration) []Row {
 	var rows []Row
 	for _, path := range []string{"single", "fast"} {
 		for _, tools := range []bool{false, true} {
-			rows = append(rows, row(cases, seen, latency, path == "fast", tools))
+			rows = append(rows, row(opt, seen, latency, path == "fast", tools))
 		}
 	}
 	return rows
 }
 
-func row(cases []Case, seen []observation, latency time.Duration, fast, tools bool) Row {
+func row(opt *Options, seen []observation, latency time.Duration, fast, tools bool) Row {
 	r := Row{LatencyMs: latency.Milliseconds(), Path: "single", Tools: tools}
 	if fast {
 		r.Path = "fast"
 	}
-	var lexical, first, answerable, reached, unanswerable, silent, delivered, both int
-	for i, c := range cases {
-		initial, later := requests(&seen[i], fast, tools)
+	var lexical, first, answerable, reached, unanswerable, silent int
+	for i, c := range opt.Cases {
+		initial, later := requests(&seen[i], opt.InitialWait, fast, tools)
 		r.Duplicates += repeats(append(slices.Clone(initial), later...))
-		delivered += len(initial) + len(later)
-		both += overlap(seen[i].fast, seen[i].refined)
+		r.Overlap += overlap(seen[i].fast, seen[i].refined)
 		switch {
 		case len(c.Relevant) == 0:
 			unanswerable++
@@ -75,21 +87,29 @@ func row(cases []Case, seen []observation, latency time.Duration, fast, tools bo
 		}
 	}
 	r.FirstTurn, r.Any, r.Silent = share(first, lexical), share(reached, answerable), share(silent, unanswerable)
-	r.Overlap = share(both, delivered)
 	r.FastP50Ms, r.FastP99Ms = fastPercentiles(seen)
 	return r
 }
 
-// requests tells what the first request carried and what later ones did.
-func requests(o *observation, fast, tools bool) (initial, later []string) {
-	if fast && len(o.fast) > 0 && o.fastAt <= initialWait {
+// requests tells what the first request carried and what later ones did. A host
+// sends its first request as soon as it has a fast result with a memory, and
+// waits for the refined one no longer than wait. On the single path the
+// refined result is all there is: what the server sent early stands in it too,
+// as far as it was not retracted.
+func requests(o *observation, wait time.Duration, fast, tools bool) (initial, later []string) {
+	settled := o.refined
+	if !fast {
+		settled = slices.DeleteFunc(slices.Clone(o.fast), func(ref string) bool { return slices.Contains(o.retracted, ref) })
+		settled = append(settled, o.refined...)
+	}
+	if fast && len(o.fast) > 0 && o.fastAt <= wait {
 		initial = o.fast
 	}
 	switch {
-	case o.refinedAt <= initialWait && (!fast || len(o.fast) == 0):
-		initial = append(slices.Clone(initial), o.refined...)
+	case len(initial) == 0 && o.refinedAt <= wait:
+		initial = settled
 	case tools:
-		later = o.refined
+		later = settled
 	}
 	return initial, later
 }
@@ -141,13 +161,16 @@ func (r *Report) WriteText(w io.Writer) error {
 		if row.Tools {
 			tools = "yes"
 		}
-		fmt.Fprintf(t, "%d ms\t%s\t%s\t%.1f %%\t%.1f %%\t%d\t%.1f %%\t%.1f %%\t%.1f\t%.1f\t\n", row.LatencyMs, row.Path, tools,
-			100*row.FirstTurn, 100*row.Any, row.Duplicates, 100*row.Overlap, 100*row.Silent, row.FastP50Ms, row.FastP99Ms)
+		fmt.Fprintf(t, "%d ms\t%s\t%s\t%.1f %%\t%.1f %%\t%d\t%d\t%.1f %%\t%.1f\t%.1f\t\n", row.LatencyMs, row.Path, tools,
+			100*row.FirstTurn, 100*row.Any, row.Duplicates, row.Overlap, 100*row.Silent, row.FastP50Ms, row.FastP99Ms)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("print the delivery report: %w", err)
 	}
-	b.WriteString("\n\"fast\" hands over the fast result and then the refined one; \"single\" waits for the refined one. In first request: of the\nqueries that share a word with their answer. In any request: of all that have an answer. Silent: of those that have none.\n")
+	b.WriteString("\n\"fast\" hands over the fast result and then the refined one; \"single\" has the refined one only. In first request: of the\nqueries that share a word with their answer. In any request: of all that have an answer. Silent: of those that have none.\n")
+	if len(r.Missed) > 0 {
+		fmt.Fprintf(&b, "Not in the first request although they share a word: %s.\n", strings.Join(r.Missed, ", "))
+	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print the delivery report: %w", err)
 	}
