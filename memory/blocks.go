@@ -20,6 +20,9 @@ type blockScanner struct {
 	outline bool   // entries are not wanted
 	entries []Entry
 	runs    []Span // the stretches of text, in order
+	// headings and fences are those of the body, in order.
+	headings []Heading
+	fences   []Span
 
 	cutRun      bool // the next text begins a stretch
 	fence       openFence
@@ -145,6 +148,7 @@ func (b *blockScanner) structure(l blockLine) bool {
 	// Below one line "---" makes a heading of it. Below several, Markdown would
 	// call the whole paragraph a heading, and its author would call this a rule.
 	if b.open && !b.cur.gap && (mark == '=' && b.cur.lines > 0 || mark == '-' && b.cur.lines == 1) {
+		b.underlined(l, mark)
 		b.open, b.cutRun = false, true
 		return true
 	}
@@ -155,9 +159,21 @@ func (b *blockScanner) structure(l blockLine) bool {
 	b.finish()
 	if heading {
 		b.run(l.at, l.End, true)
+		level := len(l.content) - len(strings.TrimLeft(l.content, "#"))
+		b.headings = append(b.headings, Heading{Span: l.Span, Level: level, Text: clipLine(atxHeading(strings.TrimSpace(l.content)))})
 	}
 	b.cutRun = true
 	return true
+}
+
+// underlined notes the heading that l makes of the open paragraph.
+func (b *blockScanner) underlined(l blockLine, mark byte) {
+	level := 1
+	if mark == '-' {
+		level = 2
+	}
+	text := b.text[b.cur.first.Start:b.cur.span.End]
+	b.headings = append(b.headings, Heading{Span: Span{b.cur.span.Start, l.End}, Level: level, Text: clipLine(unmark(strings.TrimSpace(text)))})
 }
 
 // fenceAt takes a line that opens a code fence at the given offset: with the
@@ -168,6 +184,7 @@ func (b *blockScanner) fenceAt(l blockLine, at int) bool {
 		return false
 	}
 	b.fence = openFence{mark: mark}
+	b.fences = append(b.fences, l.Span)
 	if !b.open {
 		b.begin(l, at)
 		b.cur.at = pieceSummary
@@ -197,6 +214,7 @@ func (b *blockScanner) inFence(l blockLine) bool {
 		return false
 	}
 	b.take(l)
+	b.fences[len(b.fences)-1].End = l.End
 	if b.cur.at.isLabel() || !closes {
 		b.extend(l.at, l.End)
 	}

@@ -139,7 +139,8 @@ type Document struct {
 	Truncated    bool  // only the first MaxFileBytes were read
 	Problems     []Problem
 
-	placeholder bool // the body says only that nothing is known yet
+	placeholder bool      // the body says only that nothing is known yet
+	found       *findings // nil unless it was parsed
 }
 
 // BodyText is the text of the body, without blank edges.

@@ -3,6 +3,7 @@ package memory
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -40,8 +41,31 @@ type Link struct {
 
 // Links are the links of a document in order: those of its supersedes key, then
 // those of its body outside of code, comments and images. They do not overlap.
-// Its cost is linear in the document.
-func Links(d *Document) []Link {
+// They are looked for once, at a cost that is linear in the document, and are
+// not to be changed.
+func Links(d *Document) []Link { return d.found.links(d) }
+
+// findings are what is looked for in a document when it is first asked for.
+type findings struct {
+	once sync.Once
+	text string // in which the links were found
+	list []Link
+}
+
+// links are those of d, which may be a copy of the document that the findings
+// are of: one with another text has its own links.
+func (f *findings) links(d *Document) []Link {
+	if f == nil {
+		return findLinks(d)
+	}
+	f.once.Do(func() { f.text, f.list = d.Text, findLinks(d) })
+	if f.text != d.Text {
+		return findLinks(d)
+	}
+	return f.list
+}
+
+func findLinks(d *Document) []Link {
 	out := supersedesLinks(d)
 	if strings.IndexByte(d.BodyText(), '[') < 0 {
 		return out

@@ -14,7 +14,7 @@ import (
 // It fills everything but Ref, Root, Rel and ModTime, which bytes do not tell,
 // and leaves Title empty when the text has none.
 func Parse(raw []byte) *Document {
-	d := &Document{Version: digest(raw), Size: int64(len(raw)), Status: StatusActive}
+	d := &Document{Version: digest(raw), Size: int64(len(raw)), Status: StatusActive, found: &findings{}}
 	if len(raw) > MaxFileBytes {
 		raw, d.Truncated = raw[:MaxFileBytes], true
 	}

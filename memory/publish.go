@@ -17,8 +17,12 @@ func (w *writer) commit(c change) {
 	if before.snap.Revision == w.rev && same(RootStatus.same) {
 		return
 	}
+	named := before.snap.names
+	if before.snap.Revision != w.rev {
+		named = &names{docs: w.docs}
+	}
 	w.c.cur.Store(&published{
-		snap: &Snapshot{Revision: w.rev, docs: w.docs, roots: roots, index: w.index},
+		snap: &Snapshot{Revision: w.rev, docs: w.docs, roots: roots, index: w.index, names: named},
 		next: make(chan struct{}),
 		live: slices.Clone(w.sources),
 	})

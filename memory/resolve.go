@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"iter"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,55 +32,10 @@ func Resolve(s *Snapshot, from *Document, target string) (*Document, bool) {
 	return r.resolve(from, target)
 }
 
-// Backlinks are the refs of the other documents of the same root that link to d,
-// in order.
-//
-// It reads all documents of the root: its cost is linear in their text.
-func Backlinks(s *Snapshot, d *Document) []string {
-	if d == nil || d.Root == nil {
-		return nil
-	}
-	r := resolver{snapshot: s, prefix: d.Root.Prefix}
-	r.index()
-	var out []string
-	for from := range r.documents() {
-		if from.Ref != d.Ref && slices.ContainsFunc(Links(from), func(l Link) bool {
-			to, ok := r.resolve(from, l.Target)
-			return ok && to.Ref == d.Ref
-		}) {
-			out = append(out, from.Ref)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // resolver resolves links within the root that has the prefix.
 type resolver struct {
 	snapshot *Snapshot
 	prefix   string
-	// names and titles hold the documents by the folded last part of their path
-	// and by title; nil for a resolver that is asked once and looks at all.
-	names, titles map[string][]*Document
-}
-
-func (r *resolver) documents() iter.Seq[*Document] {
-	return func(yield func(*Document) bool) {
-		for d := range r.snapshot.All() {
-			if d.Root != nil && d.Root.Prefix == r.prefix && !yield(d) {
-				return
-			}
-		}
-	}
-}
-
-func (r *resolver) index() {
-	r.names, r.titles = map[string][]*Document{}, map[string][]*Document{}
-	for d := range r.documents() {
-		name, title := path.Base(foldStem(d.Rel)), foldName(d.Title)
-		r.names[name] = append(r.names[name], d)
-		r.titles[title] = append(r.titles[title], d)
-	}
 }
 
 func (r *resolver) resolve(from *Document, target string) (*Document, bool) {
@@ -148,7 +101,7 @@ func (r *resolver) byName(from *Document, target string) (*Document, bool) {
 	if want == "" || CheckRel(want) != nil {
 		return nil, false
 	}
-	return r.best(from, r.names, path.Base(want), func(d *Document) bool {
+	return best(from, r.snapshot.named(r.prefix).stems[path.Base(want)], func(d *Document) bool {
 		stem := foldStem(d.Rel)
 		return stem == want || strings.HasSuffix(stem, "/"+want)
 	})
@@ -159,18 +112,12 @@ func (r *resolver) byTitle(from *Document, target string) (*Document, bool) {
 	if want == "" {
 		return nil, false
 	}
-	return r.best(from, r.titles, want, func(d *Document) bool { return foldName(d.Title) == want })
+	return best(from, r.snapshot.named(r.prefix).titles[want], func(*Document) bool { return true })
 }
 
-// best is the preferred one of the documents that match, sought in an index by
-// key, or among all when there is none.
-func (r *resolver) best(from *Document, index map[string][]*Document, key string, match func(*Document) bool) (*Document, bool) {
-	candidates := slices.Values(index[key])
-	if index == nil {
-		candidates = r.documents()
-	}
-	var found *Document
-	for d := range candidates {
+// best is the preferred one of the documents that match.
+func best(from *Document, among []*Document, match func(*Document) bool) (found *Document, ok bool) {
+	for _, d := range among {
 		if match(d) && (found == nil || preferred(from, d, found)) {
 			found = d
 		}

@@ -67,6 +67,7 @@ type Snapshot struct {
 	docs  docSet
 	roots []RootStatus
 	index any
+	names *names // shared by the snapshots of one revision; nil in an empty one
 }
 
 // Get finds a document by its ref, which names a file and no entry.

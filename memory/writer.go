@@ -41,7 +41,7 @@ func newWriter(c *Catalog) *writer {
 	if c.opt.Index != nil {
 		w.index = c.opt.Index.Update(nil, nil, nil)
 	}
-	c.cur.Store(&published{snap: &Snapshot{index: w.index}, next: make(chan struct{})})
+	c.cur.Store(&published{snap: &Snapshot{index: w.index, names: &names{}}, next: make(chan struct{})})
 	return w
 }
 
