@@ -24,6 +24,10 @@ type MemoryOptions struct {
 	Roots []memory.RootConfig
 	// DefaultModel is used for a client that names none; nil is none.
 	DefaultModel *ModelOptions
+	// Extract and Dream schedule what follows a turn that ended well, and return
+	// at once. They are called at most once for a turn, from the read loop. Nil
+	// answers that it is disabled.
+	Extract, Dream func(t FinishedTurn) ScheduledWork
 	// Model makes a model of the settings; key is empty when no variable was
 	// named. An error names the setting at fault. Default: [NewModel].
 	Model func(o ModelOptions, key string) (recall.Model, error)
@@ -88,6 +92,8 @@ type features struct {
 func (f *features) register() error {
 	for name, m := range map[string]Method{
 		"memory/recall":       NewOrderedCall(f.recall),
+		"memory/consume":      NewOrderedCall(f.consume),
+		"memory/finish":       NewOrderedCall(f.finish),
 		"memory/resetSession": NewOrderedCall(f.resetSession),
 		"memory/toolUsed":     NewNotification(f.toolUsed),
 		"memory/search":       NewCall(f.search),

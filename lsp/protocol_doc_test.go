@@ -367,7 +367,7 @@ func wireWords(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	word := regexp.MustCompile(`^(Kind|outcome|reason|turn|delivery|phase)[A-Z]`)
+	word := regexp.MustCompile(`^(Kind|outcome|reason|turn|delivery|phase|point|end|work)[A-Z]`)
 	var found []string
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {

@@ -25,6 +25,8 @@ const (
 	reasonAbort    = "abort"
 	reasonReset    = "reset"
 	reasonShutdown = "shutdown"
+	// Its turn ended before there was a place for it in a request.
+	reasonNoSafePoint = "no_safe_delivery_point"
 
 	reasonNotUserTurn = "not_user_turn"
 	reasonDisabled    = "disabled"
@@ -33,7 +35,6 @@ const (
 )
 
 const (
-	turnUser     = "user"
 	deliveryPush = "push"
 	deliveryPull = "pull"
 
@@ -52,6 +53,7 @@ func (f *features) recall(ctx context.Context, p *RecallParams) (*RecallResponse
 		return nil, err
 	}
 	if reason := f.notStarted(p); reason != "" {
+		f.sessions.get(p.Session).passed(p, reason)
 		return &RecallResponse{Token: p.Token, Outcome: outcomeNotStarted, Reason: reason}, nil
 	}
 	r, err := f.begin(ctx, p, began)
@@ -63,7 +65,7 @@ func (f *features) recall(ctx context.Context, p *RecallParams) (*RecallResponse
 	if snap := f.catalog().Snapshot(); snap.Loading() {
 		f.s.Go(func(context.Context) { f.whileLoading(r) })
 	} else if ranking, fast, ok := f.fast(r, snap); ok {
-		f.s.Go(func(context.Context) { f.settle(r, snap, ranking, fast) })
+		f.s.Go(func(context.Context) { f.choose(r, snap, ranking, fast) })
 	}
 	Release(ctx)
 	return f.await(ctx, r)
@@ -76,7 +78,7 @@ func checkRecall(p *RecallParams) error {
 			return err
 		}
 	}
-	if err := oneOf("turn", either(p.Turn, turnUser), turnUser, "retry", "continue", "restore", "runtime"); err != nil {
+	if err := oneOf("turn", either(p.Turn, turnUser), turns()...); err != nil {
 		return err
 	}
 	if err := oneOf("delivery", either(p.Delivery, deliveryPush), deliveryPush, deliveryPull); err != nil {
@@ -93,13 +95,7 @@ func checkRecall(p *RecallParams) error {
 			return InvalidParam(list.field, "has %d items, at most %d are taken", list.n, maxListed)
 		}
 	}
-	if err := checkFilter(p.Scopes, p.Types); err != nil {
-		return err
-	}
-	if p.Delivery == deliveryPull {
-		return Fail(KindDisabled, "delivery %q needs memory/consume, which this server does not have; use %q", deliveryPull, deliveryPush)
-	}
-	return nil
+	return checkFilter(p.Scopes, p.Types)
 }
 
 // limitOf is the limit that a param asks for.
@@ -150,7 +146,7 @@ func (f *features) begin(ctx context.Context, p *RecallParams, began time.Time) 
 func (f *features) enter(ctx context.Context, s *session, p *RecallParams, began time.Time) (r *pendingRecall, before <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.knows(p.Token) {
+	if t := s.named(p.Token); t != nil && t.started {
 		return nil, nil, InvalidParam("token", "%q was used in this session before", short(p.Token))
 	}
 	if err := s.bind(p.Folder, f.workspace().first()); err != nil {
@@ -163,6 +159,8 @@ func (f *features) enter(ctx context.Context, s *session, p *RecallParams, began
 	before = s.last
 	r = f.newPending(ctx, s, p, began)
 	s.last, s.pending = r.answered, r
+	r.turn = &turn{token: p.Token, kind: either(p.Turn, turnUser), started: true, recall: r}
+	s.enter(r.turn)
 	return r, before, nil
 }
 
@@ -172,6 +170,9 @@ func (f *features) newPending(ctx context.Context, s *session, p *RecallParams, 
 	r := &pendingRecall{
 		session: s, token: p.Token, number: s.started, began: began, request: ctx,
 		done: make(chan struct{}), answered: make(chan struct{}),
+	}
+	if p.Delivery == deliveryPull {
+		r.pull = &pull{fastReady: make(chan struct{})}
 	}
 	r.ctx, r.cancel = context.WithCancel(f.s.peer.base)
 	r.limit, _ = limitOf(p.Limit, recall.MaxRelevantDocs, recall.MaxRelevantDocs) // checked
@@ -227,8 +228,8 @@ func excluded(refs []string) map[string]bool {
 	return out
 }
 
-// await waits for the end of a recall, or brings it about when the request is
-// cancelled, and answers it.
+// await waits until a recall has settled or ended, or ends it when the request
+// is cancelled, and answers it.
 func (f *features) await(ctx context.Context, r *pendingRecall) (*RecallResponse, error) {
 	select {
 	case <-r.done:
@@ -237,11 +238,8 @@ func (f *features) await(ctx context.Context, r *pendingRecall) (*RecallResponse
 		f.cancelLocked(r, reasonShutdown)
 		r.session.mu.Unlock()
 	}
-	switch r.reason {
-	case reasonAbort:
-		return nil, jsonrpc2.Errorf(codeRequestCancelled, "memory/recall: %v", ErrCancelled)
-	case reasonShutdown:
-		return nil, jsonrpc2.Errorf(codeRequestCancelled, "memory/recall: %v", ErrShutdown)
+	if r.refusal != nil {
+		return nil, jsonrpc2.Errorf(codeRequestCancelled, "memory/recall: %v", r.refusal)
 	}
 	fast, refined := r.fast, r.refined
 	return &RecallResponse{Token: r.token, Outcome: r.outcome, Reason: r.reason, Fast: &fast, Refined: &refined}, nil

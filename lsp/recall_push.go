@@ -27,11 +27,17 @@ const (
 
 // pendingRecall is one recall from its start to its end.
 //
-// Inv: what is sent for it is sent while session.mu is held and ended is false;
-// so nothing of it follows its terminal event, and its predecessor's terminal
-// event precedes all of it.
+// It settles when its selection stands, which is when its request is answered,
+// and ends when nothing more of it will be delivered. With push delivery the two
+// are one; with pull it may wait for its host in between.
+//
+// Inv: what is delivered of it is delivered while session.mu is held and ended is
+// false; so nothing of it follows its terminal event, and its predecessor's
+// terminal event precedes all of it.
 type pendingRecall struct {
 	session *session
+	turn    *turn
+	pull    *pull // nil with push delivery
 	token   string
 	number  heldBy // in the session, from 1
 	began   time.Time
@@ -41,12 +47,15 @@ type pendingRecall struct {
 	ctx     context.Context // of the work; ends with the recall
 	cancel  context.CancelFunc
 
-	done     chan struct{} // closed when it has ended: the fields below are final
+	done     chan struct{} // closed when it has settled or ended: what its answer is made of is final
 	answered chan struct{} // closed when its answer has entered the outbox
 
-	ended   bool // guarded by session.mu, as all below
+	settled bool // guarded by session.mu, as all below
+	ended   bool
+	// What the answer is made of.
 	outcome string
 	reason  string
+	refusal error // why the request is answered with an error; nil if it is not
 	fast    FastSummary
 	refined RefinedSummary
 }
@@ -62,6 +71,10 @@ func (f *features) fast(r *pendingRecall, snap *memory.Snapshot) (ranking *recal
 	if err != nil {
 		f.unranked(r, err)
 		return nil, nil, false
+	}
+	if r.pull != nil {
+		fast := ranking.Fast(r.limit)
+		return ranking, fast, f.holdFast(r, snap, ranking, fast)
 	}
 	result, hits := f.compose(r, phaseFast, snap, ranking.Fast(r.limit))
 	result.Strategy = recall.StrategyNone
@@ -126,7 +139,16 @@ func (f *features) whileLoading(r *pendingRecall) {
 			return
 		}
 	}
-	f.settle(r, snap, ranking, sent)
+	f.choose(r, snap, ranking, sent)
+}
+
+// choose settles a recall in the way in which it is delivered.
+func (f *features) choose(r *pendingRecall, snap *memory.Snapshot, ranking *recall.Ranking, fast []recall.Hit) {
+	if r.pull != nil {
+		f.settleHeld(r, snap, ranking, fast)
+		return
+	}
+	f.settle(r, snap, ranking, fast)
 }
 
 // ready waits for the first scan, no longer than most.
@@ -209,19 +231,36 @@ func (f *features) sendRefined(r *pendingRecall, result *RecallResult, hits []re
 // endLocked sends the terminal event and ends the recall. Inv: the session's mu
 // is held, and the recall has not ended.
 func (f *features) endLocked(r *pendingRecall, result *RecallResult, hits []recall.Hit, outcome string) {
-	f.deliverLocked(r, NotifyRecallRefined, result, hits)
-	r.ended, r.outcome, r.reason = true, outcome, result.Reason
-	r.refined = RefinedSummary{
+	if r.pull == nil {
+		f.deliverLocked(r, NotifyRecallRefined, result, hits)
+	}
+	f.settleLocked(r, outcome, result.Reason, RefinedSummary{
 		Refs: refsOf(hits), Status: result.Status, Strategy: result.Strategy,
 		Retract: result.Retract, LatencyMs: result.LatencyMs,
-	}
-	if r.fast.Strategy == "" { // it ended before its fast result
-		r.fast.Strategy = recall.StrategyNone
-	}
+	})
+	f.retireLocked(r, outcome, result.Reason)
+}
+
+// retireLocked notes that nothing more of the recall will be delivered. Inv: the
+// session's mu is held.
+func (f *features) retireLocked(r *pendingRecall, outcome, reason string) {
+	r.ended = true
+	r.session.closed(r.turn, outcome, reason)
 	if r.session.pending == r {
 		r.session.pending = nil
 	}
-	r.session.retired(r.token)
+}
+
+// settleLocked lets the request be answered and the work end, unless it has
+// been. Inv: the session's mu is held.
+func (f *features) settleLocked(r *pendingRecall, outcome, reason string, refined RefinedSummary) {
+	if r.settled {
+		return
+	}
+	r.settled, r.outcome, r.reason, r.refined = true, outcome, reason, refined
+	if r.fast.Strategy == "" { // it ended before its fast result
+		r.fast.Strategy = recall.StrategyNone
+	}
 	r.cancel()
 	close(r.done)
 }
@@ -233,11 +272,12 @@ func (f *features) cancelLocked(r *pendingRecall, reason string) {
 	if r.ended {
 		return
 	}
-	if r.request.Err() != nil {
-		reason = reasonShutdown
-		if errors.Is(context.Cause(r.request), ErrCancelled) {
-			reason = reasonAbort
-		}
+	switch {
+	case r.settled: // and answered, which has ended the request's context
+	case errors.Is(context.Cause(r.request), ErrCancelled):
+		reason, r.refusal = reasonAbort, ErrCancelled
+	case r.request.Err() != nil || reason == reasonShutdown:
+		reason, r.refusal = reasonShutdown, ErrShutdown
 	}
 	result, _ := f.compose(r, phaseRefined, f.catalog().Snapshot(), nil)
 	result.Degraded = nil // nothing was looked for

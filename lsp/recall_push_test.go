@@ -135,27 +135,6 @@ func TestRecallParamsAreChecked(t *testing.T) {
 	}
 }
 
-// Pull delivery is refused as long as there is nothing to take results with,
-// and is not advertised.
-func TestPullIsRefused(t *testing.T) {
-	s := newStore(t, gateways())
-	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
-	err := d.refused("memory/recall", lsp.RecallParams{Token: "a", Session: "s", Query: "gateway", Delivery: "pull"})
-	if code(err) != -32803 || data[lsp.FailureData](t, err).Kind != lsp.KindDisabled {
-		t.Errorf("%v", err)
-	}
-	for _, m := range []string{"memory/consume", "memory/finish"} {
-		if err := d.refused(m, "{}"); code(err) != -32601 {
-			t.Errorf("%s: %v", m, err)
-		}
-	}
-	for _, row := range d.server.Table() {
-		if row.Name == "memory/consume" || row.Name == "memory/finish" {
-			t.Errorf("%s is advertised", row.Name)
-		}
-	}
-}
-
 // A turn that does not start a recall is answered at once and leaves a pending
 // recall untouched.
 func TestNotStarted(t *testing.T) {

@@ -14,8 +14,9 @@ const (
 	// recall of theirs is pending. An agent host has one for each conversation
 	// that is open.
 	maxSessions = 1024
-	// maxTokens is how many ended tokens of a session are remembered.
-	maxTokens = 64
+	// maxTurns is how many turns of a session are remembered beside the one
+	// whose recall is pending.
+	maxTurns = 64
 	// maxTools is how many distinct tool names of a session are remembered.
 	maxTools = 20
 	// maxName bounds a session, a token and the name of a tool, in bytes.
@@ -34,7 +35,8 @@ type session struct {
 	// entered the outbox; nil before the first.
 	last    <-chan struct{}
 	started heldBy   // how many were started
-	tokens  []string // of recalls that have ended, the newest last
+	turns   []*turn  // the newest last
+	turned  uint64   // how many turns there were
 	tools   []string // the newest last
 	folder  string   // of the first recall, when bound
 	bound   bool
@@ -75,7 +77,12 @@ func (t *sessions) get(name string) *session {
 func (t *sessions) find(name string) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.table[name]
+	s := t.table[name]
+	if s != nil {
+		t.uses++
+		s.used = t.uses
+	}
+	return s
 }
 
 // evict forgets the session that was not used for the longest time and has no
@@ -97,7 +104,7 @@ func (t *sessions) evict() {
 func (s *session) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pending == nil
+	return s.pending == nil || s.pending.settled
 }
 
 // each calls f for every session.
@@ -111,19 +118,6 @@ func (t *sessions) each(f func(*session)) {
 	for _, s := range all {
 		f(s)
 	}
-}
-
-// knows tells whether a token of the session was used before. Inv: mu is held.
-func (s *session) knows(token string) bool {
-	return s.pending != nil && s.pending.token == token || slices.Contains(s.tokens, token)
-}
-
-// retired remembers a token that has ended. Inv: mu is held.
-func (s *session) retired(token string) {
-	if len(s.tokens) == maxTokens {
-		s.tokens = slices.Delete(s.tokens, 0, 1)
-	}
-	s.tokens = append(s.tokens, token)
 }
 
 // toolUsed records a finished call of a tool.

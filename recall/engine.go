@@ -94,20 +94,36 @@ type Selection struct {
 // goes wrong there, the deterministic rest is the answer and says why. The only
 // error is that ctx ended.
 func (e *Engine) Settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit) (Selection, error) {
+	return e.settle(ctx, snap, q, r, fast, fast)
+}
+
+// SettleWhole is [Engine.Settle] for a recall of which nothing need have gone
+// out: the selection stands for all of it. The model is shown the passages of
+// shown.
+func (e *Engine) SettleWhole(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, shown []Hit) (Selection, error) {
+	return e.settle(ctx, snap, q, r, shown, nil)
+}
+
+// Asks tells whether settling q will ask a model, and so may take a while.
+func (e *Engine) Asks(q Query) bool { return e.model != nil && !Trivial(q.Text) }
+
+// settle chooses, with the passages of shown before the model, and leaves out
+// what was sent.
+func (e *Engine) settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, shown, sent []Hit) (Selection, error) {
 	r.Complete()
-	if e.model == nil || Trivial(q.Text) {
-		return e.rest(q, r, fast), ctx.Err()
+	if !e.Asks(q) {
+		return e.rest(q, r, sent), ctx.Err()
 	}
-	docs, excerpts := e.candidates(snap, q, r, fast)
+	docs, excerpts := e.candidates(snap, q, r, shown)
 	if len(docs) == 0 {
-		return e.rest(q, r, fast), nil
+		return e.rest(q, r, sent), nil
 	}
 	chosen, fault := e.ask(ctx, q, docs, excerpts)
 	if err := ctx.Err(); err != nil {
 		return Selection{}, err
 	}
 	if fault != nil {
-		s := e.rest(q, r, fast)
+		s := e.rest(q, r, sent)
 		s.Degraded = append(s.Degraded, *fault)
 		if len(s.Hits) == 0 {
 			s.Status = StatusFailed
@@ -117,7 +133,7 @@ func (e *Engine) Settle(ctx context.Context, snap *memory.Snapshot, q Query, r *
 		}
 		return s, nil
 	}
-	return e.accept(ctx, snap, q, r, fast, chosen)
+	return e.accept(ctx, snap, q, r, sent, chosen)
 }
 
 func limitOf(q Query) int {
@@ -130,7 +146,7 @@ func limitOf(q Query) int {
 // rest is the deterministic selection: the ranks after fast, up to the limit.
 func (e *Engine) rest(q Query, r *Ranking, fast []Hit) Selection {
 	s := Selection{Strategy: StrategyHeuristic, Held: r.Held}
-	s.Hits = e.current(q, r.Hits[min(len(fast), len(r.Hits)):min(len(r.Hits), limitOf(q))])
+	s.Hits = e.Current(q, r.Hits[min(len(fast), len(r.Hits)):min(len(r.Hits), limitOf(q))])
 	switch {
 	case len(s.Hits) > 0:
 		s.Status = StatusDelivered
@@ -142,9 +158,9 @@ func (e *Engine) rest(q Query, r *Ranking, fast []Hit) Selection {
 	return s
 }
 
-// current drops hits whose document is gone, changed or no longer to be seen.
-// A changed one is ranked anew by the caller's next recall, never sent stale.
-func (e *Engine) current(q Query, hits []Hit) []Hit {
+// Current drops hits whose document is gone or no longer to be seen, and shows
+// those anew whose document has changed: nothing is sent stale.
+func (e *Engine) Current(q Query, hits []Hit) []Hit {
 	snap := e.source.Snapshot()
 	visible := visibility(&q)
 	var out []Hit
@@ -286,7 +302,7 @@ func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *
 			hits = append(hits, h)
 		}
 	}
-	s.Hits = e.current(q, hits)
+	s.Hits = e.Current(q, hits)
 	if len(chosen) < limitOf(q) {
 		for _, h := range fast {
 			if !slices.ContainsFunc(chosen, func(d *memory.Document) bool { return d.Ref == h.Doc.Ref }) {
