@@ -156,11 +156,21 @@ func (x *expansion) addNear(id uint32, shared int) {
 	// Inv: a term of r code points has at most r trigrams, its ends marked. A term
 	// that holds the word shares all but its two end trigrams.
 	q, runes := x.q, int(x.runes[id])
-	if q.runes >= minInfixRunes && shared >= len(q.grams)-2 && runes > q.runes && strings.Contains(x.term(id), q.term) {
+	if q.runes >= minInfixRunes && shared >= len(q.grams)-2 && runes > q.runes && isPart(x.term(id), q.term) {
 		x.add(id, shareInfix, MatchPart, 0.5)
 		return
 	}
 	if dice := 2 * float32(shared) / float32(len(q.grams)+runes); dice >= minGramShare {
 		x.add(id, shareGram*dice, MatchGram, 0)
 	}
+}
+
+// shortHeads are the Latin prefixes of one or two letters. Before other words so
+// few letters are no word of their own: the otter in a plotter is none.
+const shortHeads = " a ab an be bi co de e en er ge im in on re um un up "
+
+// isPart tells whether part is a word inside the longer word whole.
+func isPart(whole, part string) bool {
+	i := strings.LastIndex(whole, part)
+	return i == 0 || i > 2 || i > 0 && (whole[0] >= utf8.RuneSelf || strings.Contains(shortHeads, " "+whole[:i]+" "))
 }

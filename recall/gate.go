@@ -18,6 +18,10 @@ func (s *scorer) admitted(a *sum) bool {
 	if a.named {
 		need = &s.p.CoverNamed
 	}
+	if a.terms == 1 && !a.head && s.widespread(int(a.term), a.exact) {
+		// A word that many memories use in passing makes none of them about it.
+		return false
+	}
 	if a.grams == 1 && a.terms == 1 && !a.named && s.clusters > 2 {
 		// One trigram out of the middle of unsegmented text is an accident.
 		return false
@@ -35,6 +39,45 @@ func (s *scorer) evident(t int) bool {
 		return false
 	}
 	return s.q.Loose || s.ix.docs < minCommonDocs || float64(s.df[t]) < s.p.Common*float64(s.ix.docs)
+}
+
+// In stores of at least minSpreadStore documents these many may use a word, as it
+// is written or in another form, that still says something where it stands in a
+// text only; in large ones the share [Params.Spread] of them.
+const (
+	minSpreadStore = 20
+	fewDocs        = 5
+	fewOtherForms  = 3
+)
+
+// widespread tells whether so many of the documents that the caller may see use
+// term t that its standing in the text of one proves nothing.
+func (s *scorer) widespread(t int, exact bool) bool {
+	few := fewOtherForms
+	if exact {
+		few = fewDocs
+	}
+	few = max(few, int(s.p.Spread*float64(s.ix.docs)))
+	return s.ix.docs >= minSpreadStore && s.df[t] > few && s.visibleDocs(t) > few
+}
+
+// visibleDocs is how many of the documents that the caller may see an admitting
+// variant of term t met. It is counted when it is first asked for.
+func (s *scorer) visibleDocs(t int) int {
+	if s.seen == nil {
+		s.seen = make([]int, len(s.terms))
+	}
+	if s.seen[t] == 0 {
+		nv := len(s.ix.views)
+		for v := range nv {
+			for _, e := range s.entriesOf(t*nv + v) {
+				if e.admits > 0 && s.visible(s.ix.views[v].docs[e.doc]) {
+					s.seen[t]++
+				}
+			}
+		}
+	}
+	return s.seen[t]
 }
 
 // expected is what term t adds to the weight that a document should meet. The

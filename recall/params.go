@@ -22,6 +22,9 @@ type Params struct {
 	UnknownWord, UnknownGram float64
 	// Common is the share of the documents from which on a word proves nothing.
 	Common float64
+	// Spread is the share of the documents above which a word that stands in the
+	// text alone, and is the only one met, proves nothing.
+	Spread float64
 	// Relative is the share of the best score that a hit must reach.
 	Relative float64
 }
@@ -33,7 +36,7 @@ func DefaultParams() Params {
 		Title: 4, Description: 3, Keywords: 4, Scenarios: 3, Body: 1, HeadB: 0.5,
 		Grams: true,
 		Cover: [4]float64{0.5, 0.25, 0.15, 0.1}, CoverNamed: [4]float64{0.4, 0.2, 0.12, 0.08},
-		UnknownWord: 1, UnknownGram: 0, Common: 0.8,
+		UnknownWord: 1, UnknownGram: 0, Common: 0.8, Spread: 0.03,
 		Relative: 0.15,
 	}
 }

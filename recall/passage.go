@@ -157,7 +157,7 @@ func cut(s string, span memory.Span, at int) memory.Span {
 	}
 	if end >= span.End {
 		// Inv: what is left of the budget goes to the text before.
-		return memory.Span{Start: wordFrom(s, growBack(s, span.Start, start, PassageRunes-n), start), End: span.End}
+		return memory.Span{Start: sentenceFrom(s, growBack(s, span.Start, start, PassageRunes-n), start), End: span.End}
 	}
 	return memory.Span{Start: start, End: sentenceEnd(s, max(start, at), end)}
 }
@@ -191,6 +191,24 @@ func growBack(s string, lo, from, n int) int {
 		n--
 	}
 	return graphemeStart(s, from)
+}
+
+// sentenceFrom returns the first start of a line or sentence at or after from and
+// not after to, or else of a word.
+func sentenceFrom(s string, from, to int) int {
+	before := strings.TrimRight(s[:from], " ")
+	if before == "" || strings.HasSuffix(before, "\n") || len(before) < from && strings.ContainsAny(before[len(before)-1:], ".!?") {
+		return from
+	}
+	lead := s[from:to]
+	line, sentence := strings.IndexByte(lead, '\n')+1, max(firstSentence(lead), 0)
+	switch {
+	case line > 0 && (sentence == 0 || line < sentence):
+		return from + line
+	case sentence > 0:
+		return from + sentence
+	}
+	return wordFrom(s, from, to)
 }
 
 // wordFrom returns the start of the first word at or after from and not after

@@ -344,3 +344,48 @@ func FuzzRank(f *testing.F) {
 		}
 	})
 }
+
+// TestAWordUsedInPassing: one word that many texts use makes none of them about
+// it, unless it stands in the head of one.
+func TestAWordUsedInPassing(t *testing.T) {
+	var notes []note
+	for i := range 30 {
+		body := "something else " + filler(20)
+		if i < 9 {
+			body += " and the callers of it"
+		}
+		notes = append(notes, note{name: fmt.Sprintf("n%d", i), body: body})
+	}
+	wantNames(t, "in passing", ask(t, indexOf(t, notes...), "who is on call"))
+	found := ask(t, indexOf(t, notes...), "who is on call", func(q *recall.Query) { q.Loose, q.Limit = true, 20 })
+	if len(found) != 9 {
+		t.Errorf("a search lists %d", len(found))
+	}
+	notes = append(notes, note{name: "rota", desc: "Who has the call this week", body: "Farid"})
+	wantNames(t, "in a description", ask(t, indexOf(t, notes...), "who is on call"), "rota")
+	// What the caller may not see does not make a word common.
+	notes = append(notes, note{name: "mine", body: "I call Farid.", scope: memory.ScopeUser})
+	wantNames(t, "the only one in its scope", ask(t, indexOf(t, notes...), "who is on call", func(q *recall.Query) { q.Scopes = []memory.Scope{memory.ScopeUser} }), "mine")
+}
+
+// TestAWordInsideAnother counts when what stands before it can be a word.
+func TestAWordInsideAnother(t *testing.T) {
+	ix := indexOf(t, note{name: "plotter", body: "the plotter is out of ink"}, note{name: "seeotter", body: "ein Seeotter"},
+		note{name: "x", body: "other things"}, note{name: "y", body: "more of them"})
+	wantNames(t, "otter", ask(t, ix, "otter"), "seeotter")
+}
+
+// TestPassagesBeginWithSentences: also where the end of the body leaves room for
+// text before what was asked for.
+func TestPassagesBeginWithSentences(t *testing.T) {
+	body := strings.Repeat("Sentences of this text are short. ", 120) + "The kestrel comes last."
+	ix := indexOf(t, note{name: "long", body: body}, note{name: "x", body: "other"}, note{name: "y", body: "more"})
+	r := rank(t, ix, "kestrel")
+	if len(r.Hits) != 1 {
+		t.Fatalf("%q", names(r))
+	}
+	p := r.Hits[0].Passage
+	if got := r.Hits[0].Doc.Text[p.Start:p.End]; !strings.HasPrefix(got, "Sentences of") || !strings.HasSuffix(got, "comes last.") || len(got) < recall.PassageRunes-40 {
+		t.Errorf("%d bytes: %q … %q", len(got), got[:30], got[len(got)-30:])
+	}
+}

@@ -15,6 +15,8 @@ type entry struct {
 	weight float32 // weighted, length-normalised occurrences
 	admits float32 // how far it counts as evidence, 0 for near spellings
 	named  bool    // met in title, keywords or scenarios
+	head   bool    // met in any field of the head
+	exact  bool    // met as it is written, accents and case apart
 }
 
 // stretch is where the entries of one term and view lie in the scratch space.
@@ -28,6 +30,9 @@ type sum struct {
 	grams    uint8 // those of them that are three clusters
 	named    bool
 	seen     bool
+	head     bool  // a term stands in a field of the head
+	exact    bool  // a term stands there as it is written
+	term     uint8 // the last term met; of a query's at most 64
 }
 
 // scorer ranks one query over one index.
@@ -42,6 +47,7 @@ type scorer struct {
 	clusters int     // terms that are three clusters
 	total    float64 // the weight of the query's content terms
 	visible  func(*memory.Document) bool
+	seen     []int              // by term: see visibleDocs
 	met      map[string]meeting // terms of documents -> how the query met them
 	order    []uint32           // scratch: documents touched
 	work     *scratch
@@ -174,6 +180,8 @@ func (s *scorer) merge(v *view, vs []variant) int {
 			e := &es[slots[id]-1]
 			e.weight += x.share * (tab.fields[v.bits[p]]*tab.head[v.head[id]] + float32(v.tf[p])*tab.body[v.body[id]])
 			e.admits = max(e.admits, x.admits)
+			e.head = e.head || x.admits > 0 && v.bits[p] != 0
+			e.exact = e.exact || x.share >= shareFold
 			e.named = e.named || x.admits > 0 && v.bits[p]&(bitTitle|bitKeywords|bitScenarios) != 0
 		}
 	}
@@ -259,7 +267,9 @@ func (s *scorer) collect(v int, top *topList) {
 	s.order = s.order[:0]
 	for t := range s.terms {
 		counts := s.evident(t)
-		for _, e := range s.entriesOf(t*nv + v) {
+		es := s.entriesOf(t*nv + v)
+		for i := range es {
+			e := &es[i]
 			a := &sums[e.doc]
 			if !a.seen {
 				a.seen = true
@@ -273,6 +283,7 @@ func (s *scorer) collect(v int, top *topList) {
 					a.grams++
 				}
 				a.named = a.named || e.named
+				a.head, a.exact, a.term = a.head || e.head, a.exact || e.exact, uint8(t)
 			}
 		}
 	}
