@@ -9,6 +9,7 @@ package memory
 
 import (
 	"time"
+	"unicode/utf8"
 )
 
 // The types of memory that every profile knows. Any other value is kept as it
@@ -30,6 +31,9 @@ const (
 // MaxFileBytes is how much of a file is read (1 MiB). Real memories measured
 // over 975 files end at 226 KB; what is larger is catalogued by its head.
 const MaxFileBytes = 1 << 20
+
+// MaxSearchedBytes is how much of a body is searched (64 KiB), from its start.
+const MaxSearchedBytes = 64 << 10
 
 // Bounds of header values. The longest description among 975 real files has
 // 740 characters; the bounds only keep hostile headers small. What they cut is
@@ -61,7 +65,7 @@ const (
 // The codes of a Problem. They are stable: clients may match them.
 const (
 	ProblemEncoding     = "encoding"           // bytes that are not text in the file's encoding
-	ProblemTruncated    = "truncated"          // more than MaxFileBytes: only the head is catalogued
+	ProblemTruncated    = "truncated"          // more than MaxFileBytes or MaxSearchedBytes: the rest is not read or not searched
 	ProblemUnclosed     = "frontmatter-open"   // an opening fence without a closing one
 	ProblemSyntax       = "frontmatter-syntax" // the header is not valid YAML and was read line by line
 	ProblemTooComplex   = "frontmatter-bounds" // the header is too large or too nested for a YAML parser
@@ -145,6 +149,18 @@ type Document struct {
 
 // BodyText is the text of the body, without blank edges.
 func (d *Document) BodyText() string { return d.Text[d.Body.Start:d.Body.End] }
+
+// SearchedBody is the part of the body that is searched.
+func (d *Document) SearchedBody() Span {
+	sp := d.Body
+	if sp.Len() <= MaxSearchedBytes {
+		return sp
+	}
+	for sp.End = sp.Start + MaxSearchedBytes; !utf8.RuneStart(d.Text[sp.End]); {
+		sp.End--
+	}
+	return sp
+}
 
 // Empty tells whether the document remembers nothing: no body and no
 // description, or a body that is only the "no entries yet" placeholder. An empty

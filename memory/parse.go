@@ -21,11 +21,14 @@ func Parse(raw []byte) *Document {
 	p := parser{doc: d}
 	p.decode(raw)
 	p.frontmatter()
-	if d.Truncated {
-		p.problem(Span{len(d.Text), len(d.Text)}, ProblemTruncated, SeverityWarning,
-			fmt.Sprintf("only the first %d bytes are searched", MaxFileBytes))
-	}
 	d.Body = trimBlank(d.Text, d.Body)
+	if end := d.SearchedBody().End; d.Truncated {
+		p.problem(Span{len(d.Text), len(d.Text)}, ProblemTruncated, SeverityWarning,
+			fmt.Sprintf("only the first %d KiB of the file are read, and %d KiB of its text searched", MaxFileBytes>>10, MaxSearchedBytes>>10))
+	} else if end < d.Body.End {
+		p.problem(Span{end, d.Body.End}, ProblemTruncated, SeverityWarning,
+			fmt.Sprintf("only the first %d KiB of the text are searched: split the memory to have the rest found", MaxSearchedBytes>>10))
+	}
 	body := d.BodyText()
 	if d.Title == "" {
 		d.Title = p.clip(firstHeading(body), maxTitleRunes, "heading", d.Body)

@@ -393,3 +393,24 @@ func TestCleanLine(t *testing.T) {
 		}
 	}
 }
+
+// TestParseLongBody: what the search does not see is said.
+func TestParseLongBody(t *testing.T) {
+	for _, c := range []struct {
+		bytes int
+		want  []string
+	}{{memory.MaxSearchedBytes, nil}, {memory.MaxSearchedBytes + 2, []string{memory.ProblemTruncated}}} {
+		text := strings.Repeat("é", c.bytes/2)
+		d := memory.Parse([]byte(text))
+		var codes []string
+		for _, p := range d.Problems {
+			codes = append(codes, p.Code)
+		}
+		if !slices.Equal(codes, c.want) {
+			t.Errorf("%d bytes: problems %q, want %q", c.bytes, codes, c.want)
+		}
+		if sp := d.SearchedBody(); sp.Len() > memory.MaxSearchedBytes || !utf8.ValidString(d.Text[sp.Start:sp.End]) {
+			t.Errorf("%d bytes: searched %v", c.bytes, sp)
+		}
+	}
+}

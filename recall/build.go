@@ -45,19 +45,10 @@ func (b *builder) add(d *memory.Document) {
 	head += b.field(id, d.Description, bitDescription)
 	head += b.field(id, strings.Join(d.Keywords, "\n"), bitKeywords)
 	head += b.field(id, strings.Join(d.Scenarios, "\n"), bitScenarios)
-	body := scoredBody(d)
+	body := d.SearchedBody()
 	n := b.field(id, d.Text[body.Start:body.End], 0)
 	s.head = append(s.head, lengthCode(head))
 	s.body = append(s.body, lengthCode(n))
-}
-
-// scoredBody is the part of the body that is scored: its first 64 KiB.
-func scoredBody(d *memory.Document) memory.Span {
-	sp := d.Body
-	if sp.Len() > maxBodyBytes {
-		sp.End = runeStart(d.Text, sp.Start+maxBodyBytes)
-	}
-	return sp
 }
 
 // field adds the tokens of one field and returns how many count for its length.

@@ -51,7 +51,7 @@ func fits(s string) bool { return len(s) <= PassageRunes || utf8.RuneCountInStri
 // spots returns where the words of the query were met in the scored body.
 func (s *scorer) spots(d *memory.Document) []spot {
 	var out []spot
-	sp := scoredBody(d)
+	sp := d.SearchedBody()
 	s.tok.Each(d.Text[sp.Start:sp.End], func(t text.Token) {
 		m, ok := s.met[string(t.Term)]
 		if !ok || !indexed(t, 0) {

@@ -21,8 +21,6 @@ const (
 	MaxRelevantDocs = 5
 	// PassageRunes bounds the passage of a body that is delivered, in code points.
 	PassageRunes = 1200
-	// maxBodyBytes is how much of a body is scored (64 KiB).
-	maxBodyBytes = 64 << 10
 	// maxQueryTokens bounds the distinct tokens of a query: the first and the
 	// last half of this many are used.
 	maxQueryTokens = 64
