@@ -19,7 +19,7 @@ func (s *scorer) admitted(a *sum) bool {
 		need = &s.p.CoverNamed
 	}
 	if a.terms == 1 && !a.head && s.widespread(int(a.term), a.exact) {
-		// A word that many memories use in passing makes none of them about it.
+		// A word that many texts use in passing makes none of them about it.
 		return false
 	}
 	if a.grams == 1 && a.terms == 1 && !a.named && s.clusters > 2 {
@@ -41,24 +41,24 @@ func (s *scorer) evident(t int) bool {
 	return s.q.Loose || s.ix.docs < minCommonDocs || float64(s.df[t]) < s.p.Common*float64(s.ix.docs)
 }
 
-// In stores of at least minSpreadStore documents these many may use a word, as it
-// is written or in another form, that still says something where it stands in a
-// text only; in large ones the share [Params.Spread] of them.
+// In stores of at least minSpreadStore documents so many may use the only word that
+// a sentence has for its topic, as it is written or in another form, and their
+// texts still be about it; in large stores the share [Params.Spread].
 const (
 	minSpreadStore = 20
 	fewDocs        = 5
 	fewOtherForms  = 3
 )
 
-// widespread tells whether so many of the documents that the caller may see use
-// term t that its standing in the text of one proves nothing.
+// widespread tells whether more than a few of the documents that the caller may
+// see use term t, and it is neither a name nor typed as a keyword.
 func (s *scorer) widespread(t int, exact bool) bool {
 	few := fewOtherForms
 	if exact {
 		few = fewDocs
 	}
 	few = max(few, int(s.p.Spread*float64(s.ix.docs)))
-	return s.ix.docs >= minSpreadStore && s.df[t] > few && s.visibleDocs(t) > few
+	return s.sentence && !s.terms[t].name && s.ix.docs >= minSpreadStore && s.df[t] > few && s.visibleDocs(t) > few
 }
 
 // visibleDocs is how many of the documents that the caller may see an admitting

@@ -22,8 +22,8 @@ type Params struct {
 	UnknownWord, UnknownGram float64
 	// Common is the share of the documents from which on a word proves nothing.
 	Common float64
-	// Spread is the share of the documents above which a word that stands in the
-	// text alone, and is the only one met, proves nothing.
+	// Spread is the share of the documents above which the only word that a
+	// sentence has for its topic proves nothing where it stands in a text alone.
 	Spread float64
 	// Relative is the share of the best score that a hit must reach.
 	Relative float64

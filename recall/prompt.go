@@ -150,7 +150,8 @@ func Trivial(query string) bool {
 	if strings.HasPrefix(q, "/") && !strings.ContainsAny(q, " \t\n") && utf8.RuneCountInString(q) < 64 && strings.Count(q, "/") == 1 {
 		return true
 	}
-	for _, t := range parseQuery(q, false) {
+	terms, _ := parseQuery(q, false)
+	for _, t := range terms {
 		if t.topic == text.Content && t.kind != text.Lone {
 			return false
 		}

@@ -16,6 +16,7 @@ type queryTerm struct {
 	runes    int
 	word     bool // has letters, so that it inflects
 	short    bool // one or two letters: met as a whole only
+	name     bool // looks like one: has a digit, or is all in capitals
 	open     bool // unfinished: any longer word completes it
 	optional bool // not missed when no document has it
 	// topic says whether a meeting may admit; raise is what it counts.
@@ -34,8 +35,9 @@ const (
 
 // parseQuery returns the distinct terms that count, in the order of the query.
 // Of a longer query the first and the last 32 are kept; the characters and
-// clusters that only raise come with the runs that were kept.
-func parseQuery(q string, open bool) []queryTerm {
+// clusters that only raise come with the runs that were kept. sentence tells that
+// function words stand between them: that the query was not typed as keywords.
+func parseQuery(q string, open bool) (terms []queryTerm, sentence bool) {
 	p := queryParser{seen: map[string]int{}}
 	if len(q) > 2*maxQueryBytes {
 		p.read(q[:runeStart(q, maxQueryBytes)])
@@ -43,11 +45,11 @@ func parseQuery(q string, open bool) []queryTerm {
 	} else {
 		p.read(q)
 	}
-	terms := p.bounded()
+	terms = p.bounded()
 	if open {
 		markOpen(terms, q)
 	}
-	return terms
+	return terms, p.function
 }
 
 // runeStart moves i down to the start of a code point of s.
@@ -64,13 +66,16 @@ type queryParser struct {
 	minor []queryTerm
 	seen  map[string]int // term -> index in main, for the last place it stood
 	base  int
+
+	function bool // a function word stood in the query
 }
 
 func (p *queryParser) read(q string) {
 	mask := text.Mask(q)
 	p.tok.Each(q, func(t text.Token) {
-		qt := queryTerm{term: string(t.Term), kind: t.Kind, start: p.base + t.Start, end: p.base + t.End, raise: 1, short: t.Short}
+		qt := queryTerm{term: string(t.Term), kind: t.Kind, start: p.base + t.Start, end: p.base + t.End, raise: 1, short: t.Short, name: t.Ident}
 		if !classify(&qt, t, mask) {
+			p.function = p.function || t.Kind == text.Word && text.TopicOf(qt.term) == text.Function
 			return
 		}
 		if t.Kind == text.Unigram || t.Kind == text.Cluster2 {

@@ -41,6 +41,7 @@ type scorer struct {
 	p        Params
 	q        *Query
 	terms    []queryTerm
+	sentence bool      // the query was not typed as keywords
 	found    []stretch // by term, then view: found[t*len(views)+v]
 	idf      []float64
 	df       []int   // documents that an admitting variant of a term met
@@ -72,7 +73,8 @@ type candidate struct {
 }
 
 func newScorer(ix *Index, q *Query, p Params) *scorer {
-	s := &scorer{ix: ix, p: p, q: q, terms: parseQuery(q.Text, q.Prefix), met: map[string]meeting{}, work: ix.borrow()}
+	s := &scorer{ix: ix, p: p, q: q, met: map[string]meeting{}, work: ix.borrow()}
+	s.terms, s.sentence = parseQuery(q.Text, q.Prefix)
 	s.found = make([]stretch, len(s.terms)*len(ix.views))
 	s.work.entries = s.work.entries[:0]
 	s.idf = make([]float64, len(s.terms))
