@@ -145,6 +145,10 @@ type Document struct {
 
 	placeholder bool      // the body says only that nothing is known yet
 	found       *findings // nil unless it was parsed
+	// keys is where the header's keys stand, between the fences, and form how they
+	// were read.
+	keys Span
+	form headerForm
 }
 
 // BodyText is the text of the body, without blank edges.

@@ -71,6 +71,16 @@ func known(key string) bool {
 	return ok
 }
 
+// headerForm is how a header was read.
+type headerForm int
+
+const (
+	headerNone  headerForm = iota
+	headerYAML             // by the YAML parser
+	headerLines            // line by line: it is not valid YAML
+	headerOpen             // line by line: it is never closed
+)
+
 // fences are the lines that enclose a header.
 type fences struct {
 	open    Span // the opening line without its end
@@ -117,7 +127,7 @@ func (p *parser) frontmatter() {
 	}
 	if closed {
 		if h, ok := p.readHeader(f.content); ok {
-			p.doc.Header = Span{f.open.Start, f.end}
+			p.doc.Header, p.doc.keys = Span{f.open.Start, f.end}, f.content
 			p.doc.Body.Start = f.end
 			p.apply(h)
 			return
@@ -131,6 +141,7 @@ func (p *parser) frontmatter() {
 		return
 	}
 	p.problem(f.open, ProblemUnclosed, SeverityWarning, "the header that begins here is never closed by a line ---")
+	p.doc.keys, p.doc.form = lead, headerOpen
 	p.doc.Body.Start = lead.End
 	p.apply(h)
 }
@@ -139,6 +150,7 @@ func (p *parser) frontmatter() {
 // a mapping, and so no header.
 func (p *parser) readHeader(content Span) (header, bool) {
 	text := p.doc.Text
+	p.doc.form = headerYAML
 	if blank(text[content.Start:content.End]) {
 		return header{}, true
 	}
@@ -146,10 +158,12 @@ func (p *parser) readHeader(content Span) (header, bool) {
 	if err == nil && mapping {
 		return h, true
 	}
+	p.doc.form = headerNone
 	h, q := readTolerant(text, content)
 	if !q.header() || err == nil && q.other > 0 {
 		return nil, false
 	}
+	p.doc.form = headerLines
 	switch {
 	case errors.Is(err, errComplex):
 		p.problem(Span{content.Start, content.Start}, ProblemTooComplex, SeverityWarning, "the header was read line by line: "+err.Error())

@@ -29,6 +29,12 @@ func (q quality) header() bool {
 // what people write and YAML does not.
 func readTolerant(text string, content Span) (header, quality) {
 	t := tolerant{text: text, h: header{}}
+	t.read(content)
+	return t.h, t.q
+}
+
+func (t *tolerant) read(content Span) {
+	text := t.text
 	var lines []Span
 	for pos := content.Start; pos < content.End; {
 		line, next := lineAt(text[:content.End], pos)
@@ -40,7 +46,6 @@ func readTolerant(text string, content Span) (header, quality) {
 		lines = append(lines, line)
 	}
 	t.block(lines, "")
-	return t.h, t.q
 }
 
 // leadingKeys is the part of content before its first line that is neither a
@@ -64,6 +69,8 @@ type tolerant struct {
 	text string
 	h    header
 	q    quality
+	list bool // the places of keys are wanted
+	keys []Key
 }
 
 func (t *tolerant) line(s Span) string { return strings.TrimRight(t.text[s.Start:s.End], whitespace) }
@@ -93,12 +100,16 @@ func (t *tolerant) block(lines []Span, prefix string) {
 		key, value, ok := splitKey(strings.TrimLeft(s, " \t"))
 		if t.count(at, prefix, key, ok); !ok {
 			t.wrap(prefix+last, s)
+			t.extendKey(prefix, at)
 			continue
 		}
 		last = key
 		first := i
 		for i < len(lines) && t.belongs(lines[i], column) && !t.strayKey(lines[i], value) {
 			i++
+		}
+		if t.list {
+			t.place(at, prefix, key, value, lines[first:i])
 		}
 		t.value(at, prefix, key, value, lines[first:i])
 	}
