@@ -363,7 +363,7 @@ func degradedBy(snap *memory.Snapshot, q *recall.Query) []DegradedReason {
 // looksInto tells whether a query may return memories of a root.
 func looksInto(q *recall.Query, root *memory.Root) bool {
 	return (len(q.Scopes) == 0 || slices.Contains(q.Scopes, root.Scope)) &&
-		(q.Folder == "" || root.Folder == "" || root.Folder == q.Folder)
+		root.Folders.Has(q.Folder)
 }
 
 // present drops hits of roots that have not been swept yet and whose files are

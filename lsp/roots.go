@@ -134,8 +134,8 @@ func rootConfigs(s Settings, w workspace, given []memory.RootConfig) ([]memory.R
 			if err != nil {
 				return nil, fmt.Errorf("root %s: %w", c.Path, err)
 			}
-			if folder, ok := w.holding(path); ok && c.Folder == "" && c.Scope != memory.ScopeUser {
-				c.Folder = folder
+			if folder, ok := w.holding(path); ok && c.Folders == "" && c.Scope != memory.ScopeUser {
+				c.Folders = memory.InFolders(folder)
 			}
 			configs = append(configs, c)
 		}
@@ -150,7 +150,7 @@ func rootConfigs(s Settings, w workspace, given []memory.RootConfig) ([]memory.R
 		folder, inside := w.holding(path)
 		c.Untrusted = inside && !s.Trusted
 		if inside && c.Scope != memory.ScopeUser {
-			c.Folder = folder
+			c.Folders = memory.InFolders(folder)
 		}
 		configs = append(configs, c)
 	}

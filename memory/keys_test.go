@@ -133,7 +133,7 @@ func TestSetKeys(t *testing.T) {
 		"add":             {"---\r\nname: a\r\n---\r\nb", []memory.KeyChange{{Key: "status", Text: "superseded"}, {Key: "keywords", List: []string{"a, b", "c"}}}, "---\r\nname: a\r\nstatus: superseded\r\nkeywords: [\"a, b\", c]\r\n---\r\nb"},
 		"remove":          {"---\nname: a\npinned: true # x\n# end\n---\nb", []memory.KeyChange{{Key: "pinned"}}, "---\nname: a\n# end\n---\nb"},
 		"remove none":     {"---\nname: a\n---\nb", []memory.KeyChange{{Key: "pinned"}}, "---\nname: a\n---\nb"},
-		"no value":        {"---\npinned:\nname: # c\n---\nb", []memory.KeyChange{{Key: "pinned", Text: "true"}, {Key: "name", Text: "n"}}, "---\npinned: true\nname: n # c\n---\nb"},
+		"no value":        {"---\npinned:\nname: # c\n---\nb", []memory.KeyChange{{Key: "pinned", Text: "true"}, {Key: "name", Text: "n"}}, "---\npinned: true\nname: \"n\" # c\n---\nb"},
 		"under metadata":  {"---\nmetadata: \n  type: user\n  x: 1\n---\nb", []memory.KeyChange{{Key: "type", Text: "project"}}, "---\nmetadata: \n  type: project\n  x: 1\n---\nb"},
 		"list stays":      {"---\nkeywords:\n  - a\n  - b\nid: 1\n---\n", []memory.KeyChange{{Key: "keywords", List: []string{"c", "true", "e: f"}}}, "---\nkeywords:\n  - c\n  - \"true\"\n  - \"e: f\"\nid: 1\n---\n"},
 		"block text":      {"---\ndescription: >-\n  a\n\n  b\nid: 1\n---\n", []memory.KeyChange{{Key: "description", Text: "c"}}, "---\ndescription: c\nid: 1\n---\n"},

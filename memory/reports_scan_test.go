@@ -200,16 +200,16 @@ func TestSEC_09_SameNamesInTwoRoots(t *testing.T) {
 	write(t, two, "a.md", "only in two\n")
 	write(t, two, "b.md", "only in two\n")
 	b := open(t, one, withRoots(
-		memory.RootConfig{Scope: memory.ScopeProject, Path: one, Folder: "/one"},
-		memory.RootConfig{Scope: memory.ScopeProject, Path: two, Folder: "/two"},
+		memory.RootConfig{Scope: memory.ScopeProject, Path: one, Folders: "/one"},
+		memory.RootConfig{Scope: memory.ScopeProject, Path: two, Folders: "/two"},
 	))
 	s := b.ready()
 	for d := range s.All() {
-		if !strings.Contains(d.Text, strings.TrimPrefix(d.Root.Folder, "/")) {
-			t.Errorf("%s of %s: %q", d.Ref, d.Root.Folder, d.Text)
+		if !strings.Contains(d.Text, strings.TrimPrefix(string(d.Root.Folders), "/")) {
+			t.Errorf("%s of %s: %q", d.Ref, d.Root.Folders, d.Text)
 		}
 	}
-	if d, ok := s.Get("project:a.md"); !ok || d.Root.Folder != "/one" {
+	if d, ok := s.Get("project:a.md"); !ok || d.Root.Folders != "/one" {
 		t.Errorf("%+v", d)
 	}
 	if _, ok := s.Get("project:b.md"); ok {

@@ -18,24 +18,36 @@ type RootConfig struct {
 	Scope    Scope
 	Path     string // absolute, or relative to the working directory
 	ReadOnly bool
-	Folder   string // path of the workspace folder that the root belongs to; empty: any
+	Folders  Folders // the workspace folders that the root belongs to
 	// Untrusted roots are listed and never opened.
 	Untrusted bool
+	// Profile is the layout that the root was found by, as "qwen"; empty for one
+	// that was named.
+	Profile string
+	// Refused is why the root must not be served, empty if it may be: such a root
+	// is listed with the reason and never opened.
+	Refused string
 }
 
 // Root is a directory with a scope. Inv: immutable.
 type Root struct {
-	ID     string // first 8 hex digits of sha256 of Real
-	Scope  Scope
-	Path   string // as configured, absolute
-	Real   string // without symlinks, resolved once; no file of the root is reached through one
-	Folder string
+	ID    string // first 8 hex digits of sha256 of Real
+	Scope Scope
+	Path  string // as configured, absolute
+	Real  string // without symlinks, resolved once; no file of the root is reached through one
+	// Folders are the workspace folders that the root belongs to.
+	Folders Folders
+	Profile string // the layout it was found by; empty for one that was named
 	// Order is the place among the served roots, which decides ties.
 	Order     int
 	Prefix    string // what refs begin with: "project", or "project@1a2b3c4d" unless first of its scope
 	ReadOnly  bool
 	Untrusted bool
+	Refused   string // why it must not be served; empty if it may be
 }
+
+// closed tells whether nothing of the root may be looked at.
+func (r *Root) closed() bool { return r.Untrusted || r.Refused != "" }
 
 // resolvedRoot is a root with what its watcher and its readers have to know.
 type resolvedRoot struct {
@@ -73,6 +85,10 @@ func resolveRoots(configs []RootConfig) ([]resolvedRoot, error) {
 		if i := slices.IndexFunc(roots, func(o resolvedRoot) bool { return sameDirectory(o, r) }); i >= 0 {
 			roots[i].ReadOnly = roots[i].ReadOnly || r.ReadOnly
 			roots[i].Untrusted = roots[i].Untrusted || r.Untrusted
+			roots[i].Folders = roots[i].Folders.join(r.Folders)
+			if r.Refused != "" {
+				roots[i].Refused, roots[i].fault, roots[i].missing = r.Refused, r.fault, false
+			}
 			continue
 		}
 		r.Order = len(roots)
@@ -99,12 +115,15 @@ func resolveRoot(c RootConfig) (resolvedRoot, error) {
 		return resolvedRoot{}, fmt.Errorf("root %q: %w", c.Path, err)
 	}
 	r := resolvedRoot{Root: &Root{
-		Scope: c.Scope, Path: abs, Folder: c.Folder, ReadOnly: c.ReadOnly, Untrusted: c.Untrusted,
+		Scope: c.Scope, Path: abs, Folders: c.Folders, ReadOnly: c.ReadOnly, Untrusted: c.Untrusted,
+		Profile: c.Profile, Refused: c.Refused,
 	}}
 	real, err := resolvePath(abs)
 	switch {
 	case err != nil:
 		real, r.fault = abs, "cannot be resolved: "+reason(err)
+	case c.Refused != "":
+		r.fault = c.Refused
 	case c.Untrusted:
 		// Not even looked at.
 	default:
@@ -156,7 +175,7 @@ func sameDirectory(a, b resolvedRoot) bool {
 	if a.Real == b.Real {
 		return true
 	}
-	if a.Untrusted || b.Untrusted {
+	if a.closed() || b.closed() {
 		return samePath(a.Real, b.Real)
 	}
 	x, errX := os.Lstat(a.Real)

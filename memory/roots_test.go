@@ -35,7 +35,7 @@ func TestRootsPrefixesAndOrder(t *testing.T) {
 		write(t, dir, "x.md", dir)
 	}
 	s := open(t, a, withRoots(
-		memory.RootConfig{Scope: memory.ScopeUser, Path: c, Folder: "/w"},
+		memory.RootConfig{Scope: memory.ScopeUser, Path: c, Folders: "/w"},
 		project(a),
 		memory.RootConfig{Scope: memory.ScopeProject, Path: link, ReadOnly: true},
 		project(b), // the same as link
@@ -43,7 +43,7 @@ func TestRootsPrefixesAndOrder(t *testing.T) {
 	)).ready()
 	checkSnapshot(t, s)
 	want := []memory.Root{
-		{ID: rootID(c), Scope: memory.ScopeUser, Path: c, Real: c, Folder: "/w", Order: 0, Prefix: "user"},
+		{ID: rootID(c), Scope: memory.ScopeUser, Path: c, Real: c, Folders: "/w", Order: 0, Prefix: "user"},
 		{ID: rootID(a), Scope: memory.ScopeProject, Path: a, Real: a, Order: 1, Prefix: "project"},
 		{ID: rootID(b), Scope: memory.ScopeProject, Path: link, Real: b, Order: 2, Prefix: "project@" + rootID(b), ReadOnly: true},
 	}

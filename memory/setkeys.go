@@ -129,7 +129,14 @@ func replaceKey(d *Document, k Key, c KeyChange, eol string) Replacement {
 		}
 		value = strings.Join(items, eol+indent)
 	}
-	if at := k.ValueSpan.Start; k.ValueSpan.Len() == 0 && at > 0 && d.Text[at-1] == ':' {
+	if k.ValueSpan.Len() > 0 {
+		return Replacement{k.ValueSpan, value}
+	}
+	// What stands behind a plain value would count as part of it.
+	if rest, _ := lineAt(d.Text, k.ValueSpan.Start); c.List == nil && !blank(d.Text[rest.Start:rest.End]) {
+		value = quoteScalar(c.Text)
+	}
+	if at := k.ValueSpan.Start; at > 0 && d.Text[at-1] == ':' {
 		value = " " + value
 	}
 	return Replacement{k.ValueSpan, value}
@@ -154,6 +161,10 @@ func encodeScalar(s string, prose, flow bool) string {
 	if plainScalar(s, prose, flow) {
 		return s
 	}
+	return quoteScalar(s)
+}
+
+func quoteScalar(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {

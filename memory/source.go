@@ -134,7 +134,7 @@ func newSource(c *Catalog, r resolvedRoot) *source {
 	if r.missing {
 		s.state.fault = ""
 	}
-	if !r.Untrusted && s.state.fault == "" {
+	if !r.closed() && s.state.fault == "" {
 		s.watch = c.opt.Watch(r.Real, r.keeper(), s.sink)
 	}
 	return s
@@ -196,7 +196,7 @@ func (s *source) sync(ctx context.Context) error {
 
 // revive takes a root into service that was no directory and is one now.
 func (s *source) revive(ctx context.Context) {
-	if s.root.Load().Untrusted {
+	if s.root.Load().closed() {
 		return
 	}
 	if fault, _ := directoryFault(s.real); fault == "" {

@@ -117,7 +117,7 @@ func (s *source) serves(r resolvedRoot) bool {
 	if s.watch == nil {
 		return *s.root.Load() == *r.Root && s.state.fault == r.fault
 	}
-	return s.state.watchErr == "" && !r.Untrusted && (r.fault == "" || r.missing)
+	return s.state.watchErr == "" && !r.closed() && (r.fault == "" || r.missing)
 }
 
 // reroot gives the documents of a source their new root, under which they may
@@ -347,7 +347,7 @@ func (w *writer) recheck() {
 
 // probe looks beside the writer, since a dead mount answers late.
 func (w *writer) probe(src *source) {
-	if src.state.probing || src.root.Load().Untrusted {
+	if src.state.probing || src.root.Load().closed() {
 		return
 	}
 	src.state.probing = true

@@ -311,7 +311,7 @@ func visibility(q *Query) func(*memory.Document) bool {
 			return false
 		case len(q.Types) > 0 && !slices.Contains(q.Types, d.Type):
 			return false
-		case q.Folder != "" && d.Root.Folder != "" && d.Root.Folder != q.Folder:
+		case !d.Root.Folders.Has(q.Folder):
 			return false
 		}
 		return true
