@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memls/memls/memory"
+	"github.com/memls/memls/memory/discovery"
 	"github.com/memls/memls/recall"
 )
 
@@ -22,6 +23,9 @@ type MemoryOptions struct {
 	// Roots are served to a client that names none. They are taken as they are,
 	// whatever the client trusts.
 	Roots []memory.RootConfig
+	// Discover finds the roots of a client that names none, when there are no
+	// Roots either. Nil finds nothing.
+	Discover func(discovery.Request) *discovery.Result
 	// DefaultModel is used for a client that names none; nil is none.
 	DefaultModel *ModelOptions
 	// Extract and Dream schedule what follows a turn that ended well, and return
@@ -87,6 +91,9 @@ type features struct {
 
 	rootsMu sync.Mutex // one change of roots at a time
 	configs atomic.Pointer[[]memory.RootConfig]
+
+	choosing sync.Mutex // one choice of roots at a time
+	found    atomic.Pointer[discovery.Result]
 }
 
 func (f *features) register() error {
@@ -104,6 +111,9 @@ func (f *features) register() error {
 		if err := f.s.Register(name, m); err != nil {
 			return err
 		}
+	}
+	if err := f.registerDiscovery(); err != nil {
+		return err
 	}
 	f.s.CheckSettings(checkRoots)
 	f.s.OnInitialize(f.initialize)
@@ -137,7 +147,7 @@ func (f *features) engine() *recall.Engine {
 func (f *features) initialize(i *Initialization) error {
 	w := newWorkspace(i.Client.Folders)
 	f.open.Store(&w)
-	configs, err := rootConfigs(i.Settings, w, f.opt.Roots)
+	configs, err := f.choose(i.Settings, w)
 	if err != nil {
 		return err
 	}
@@ -166,6 +176,9 @@ func (f *features) initialize(i *Initialization) error {
 		}
 	})
 	f.s.Go(f.reportChanges)
+	if f.opt.Discover != nil {
+		f.s.Go(f.rediscover)
+	}
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()
@@ -180,18 +193,8 @@ func (f *features) reconfigure(old, now Settings) {
 		return
 	}
 	f.models.configure(now.Model)
-	configs, err := rootConfigs(now, f.workspace(), f.opt.Roots)
-	if err != nil { // the settings were checked, and the others do not change
-		f.s.Log().Error("roots not changed", "err", err)
-		return
-	}
-	rewatch := old.Watcher != now.Watcher
-	if !rewatch && slices.Equal(configs, *f.configs.Load()) {
-		return
-	}
 	f.poll.Store(now.Watcher == "poll")
-	f.configs.Store(&configs)
-	f.applyRoots(rewatch)
+	f.reroot(old.Watcher != now.Watcher)
 }
 
 // rootsWait is how long changed settings hold up the messages behind them, so
@@ -233,7 +236,8 @@ func (f *features) serves() bool {
 	}
 	roots := f.catalog().Snapshot().Roots()
 	return len(roots) == 0 || slices.ContainsFunc(roots, func(r memory.RootStatus) bool {
-		return r.Catalogued > 0 || r.State != memory.StateUntrusted && r.State != memory.StateError
+		return r.Catalogued > 0 || r.State != memory.StateUntrusted && r.State != memory.StateError &&
+			(r.State != memory.StateMissing || !f.isNew(r.Root.Path))
 	})
 }
 

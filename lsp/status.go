@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 
 	"github.com/memls/memls/memory"
 )
@@ -18,6 +19,7 @@ func (f *features) status(context.Context, *StatusParams) (*StatusResult, error)
 	for _, root := range f.catalog().Status() {
 		r.Roots = append(r.Roots, rootStatus(root))
 	}
+	r.Discovered, r.Notes = f.discovered()
 	if m := f.models.current(); m != nil {
 		r.Model = m.status()
 		if m.options.EmbeddingName != "" {
@@ -29,11 +31,12 @@ func (f *features) status(context.Context, *StatusParams) (*StatusResult, error)
 
 func rootStatus(r memory.RootStatus) RootStatus {
 	s := RootStatus{
-		ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, ReadOnly: r.Root.ReadOnly,
+		ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, ReadOnly: r.Root.ReadOnly, Profile: r.Root.Profile,
 		State: string(r.State), Reason: r.Reason, OnDisk: r.OnDisk, Catalogued: r.Catalogued,
 		SkippedTotal: len(r.Skipped), LastEventAt: r.LastEventAt.UTC(), Revision: r.Revision,
 		Watch: WatchStatus{Mode: r.Watch.Mode, Reason: r.Watch.Reason, Since: r.Watch.Since.UTC()},
 	}
+	s.Folders = slices.Collect(r.Root.Folders.All())
 	for _, k := range r.Skipped[:min(len(r.Skipped), maxSkipped)] {
 		s.Skipped = append(s.Skipped, SkippedFile{Path: k.Path, Reason: k.Reason})
 	}

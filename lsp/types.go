@@ -403,12 +403,16 @@ type StatusParams struct{}
 
 // StatusResult is the result of memory/status.
 type StatusResult struct {
-	Roots      []RootStatus  `json:"roots"`
-	Model      ModelStatus   `json:"model"`
-	Embeddings ModelStatus   `json:"embeddings"`
-	Plans      int           `json:"plans"` // pending ones
-	Tasks      int           `json:"tasks"` // running and queued ones
-	Process    ProcessStatus `json:"process"`
+	Roots []RootStatus `json:"roots"`
+	// Discovered are the places in which memories were looked for; none when the
+	// roots were named.
+	Discovered []DiscoveredPlace `json:"discovered"`
+	Notes      []string          `json:"notes"` // what was set and could not be followed
+	Model      ModelStatus       `json:"model"`
+	Embeddings ModelStatus       `json:"embeddings"`
+	Plans      int               `json:"plans"` // pending ones
+	Tasks      int               `json:"tasks"` // running and queued ones
+	Process    ProcessStatus     `json:"process"`
 }
 
 // RootStatus is the truth about one root.
@@ -417,7 +421,9 @@ type RootStatus struct {
 	Scope        string        `json:"scope"`
 	Path         string        `json:"path"`
 	ReadOnly     bool          `json:"readOnly,omitzero"`
-	State        string        `json:"state"` // loading, ready, degraded, missing, untrusted, error
+	Profile      string        `json:"profile,omitzero"` // qwen, claude, plain: the layout that it was found by
+	Folders      []string      `json:"folders"`          // paths of the workspace folders that it belongs to; none: any
+	State        string        `json:"state"`            // loading, ready, degraded, missing, untrusted, error
 	Reason       string        `json:"reason,omitzero"`
 	OnDisk       int           `json:"onDisk"`     // memory files, without MEMORY.md
 	Catalogued   int           `json:"catalogued"` // the same, as recall sees them
@@ -426,6 +432,16 @@ type RootStatus struct {
 	Watch        WatchStatus   `json:"watch"`
 	LastEventAt  time.Time     `json:"lastEventAt,omitzero"`
 	Revision     uint64        `json:"revision"`
+}
+
+// DiscoveredPlace is a directory in which memories were looked for.
+type DiscoveredPlace struct {
+	Profile string `json:"profile"` // qwen, claude, plain
+	Scope   string `json:"scope"`
+	Path    string `json:"path"`
+	Folder  string `json:"folder,omitzero"` // path of the workspace folder that led there
+	State   string `json:"state"`           // served, new, absent, untrusted, refused, off
+	Reason  string `json:"reason,omitzero"`
 }
 
 // SkippedFile is an entry of a root that is not read.

@@ -64,7 +64,7 @@ type Place struct {
 	Path    string
 	Folder  string // the workspace folder that led there; empty for the user's own
 	State   State
-	Reason  string // why it is not served; empty when it is, or is not there
+	Reason  string // why it is not served; empty when it is
 }
 
 // Project is what is known of a workspace folder.
@@ -216,7 +216,7 @@ func (f *finder) lookAll(places []candidate) {
 				p.Reason = "the first memory of this project would be written there, once the workspace is trusted"
 				return
 			}
-			p.State = StateNew
+			p.State, p.Reason = StateNew, "there is no such directory yet; the first memory of its scope is written there"
 			f.serve(c, memory.RootConfig{})
 			return
 		}
@@ -229,7 +229,7 @@ func (f *finder) look(c candidate) {
 	info, err := os.Lstat(c.path)
 	switch {
 	case c.path == "" || errors.Is(err, fs.ErrNotExist) || isNotDirectory(err):
-		p.State = StateAbsent
+		p.State, p.Reason = StateAbsent, "there is no such directory"
 	case c.off != "":
 		p.State, p.Reason = StateOff, c.off
 	case f.untrusted(c):
