@@ -65,9 +65,9 @@ func (w workspace) change(added, removed []Folder) workspace {
 	return next
 }
 
-// choose decides which roots are served under the given settings: those of the
+// chooseRoots decides which roots are served under the given settings: those of the
 // client, else those that the server was started with, else what is found.
-func (f *features) choose(s Settings, w workspace) ([]memory.RootConfig, error) {
+func (f *features) chooseRoots(s Settings, w workspace) ([]memory.RootConfig, error) {
 	if s.RootsGiven || len(f.opt.Roots) > 0 || f.opt.Discover == nil {
 		f.found.Store(nil)
 		return rootConfigs(s, w, f.opt.Roots)
@@ -99,7 +99,7 @@ func (f *features) logFound(found *discovery.Result) {
 // reroot serves the roots that the present settings and folders come to.
 func (f *features) reroot(rewatch bool) {
 	f.choosing.Lock()
-	configs, err := f.choose(f.s.Settings(), f.workspace())
+	configs, err := f.chooseRoots(f.s.Settings(), f.workspace())
 	if err != nil { // the settings were checked, and the others do not change
 		f.choosing.Unlock()
 		f.s.Log().Error("roots not changed", "err", err)

@@ -147,7 +147,7 @@ func (f *features) engine() *recall.Engine {
 func (f *features) initialize(i *Initialization) error {
 	w := newWorkspace(i.Client.Folders)
 	f.open.Store(&w)
-	configs, err := f.choose(i.Settings, w)
+	configs, err := f.chooseRoots(i.Settings, w)
 	if err != nil {
 		return err
 	}

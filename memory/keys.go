@@ -113,7 +113,7 @@ func (y *keyLister) pair(k, v *yaml.Node, limit int, prefix string, depth int, f
 	key.NameSpan = y.span(from, name)
 	colon := name + strings.IndexByte(y.src[name:limit], ':') // in front of where a value would be
 	at := max(y.offset(v), min(colon+1, limit))
-	to := at
+	var to int
 	switch {
 	case v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" && v.Value == "":
 		at, to = colon+1, colon+1

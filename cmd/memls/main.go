@@ -84,10 +84,13 @@ keeps current, and, when a model is configured, once more with the model's
 choice. Without a model everything works, too.
 
 A memory root is a directory of Markdown files with a scope: project, user or
-team. Name yours with --root; without any, a built-in sample memory is used.
+team. In a project, the roots that qwen-code, Claude Code and people keep are
+found; name others with --root. When there are none, a built-in sample memory
+is used.
 ` + exitHelp,
 		Example: `  memls recall "why is retryBudget different for Nordhavn"
   memls recall "座位保留多久" --root project=.memory --root user=$HOME/notes
+  memls doctor
   memls serve --stdio --root project=.memory`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

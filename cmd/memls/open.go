@@ -18,24 +18,21 @@ type opened struct {
 	snap    *memory.Snapshot
 	status  []memory.RootStatus
 	sample  bool
+	found   *surroundings // nil when the roots were named
 	took    time.Duration // reading and indexing
 	ends    []func() error
 }
 
-// open reads the roots that the flags name, or the sample memory without any,
-// and waits until all is read. The caller must close what it gets.
-func (p *program) open(ctx context.Context, values []string, watch memory.WatchFactory, log *slog.Logger) (o *opened, err error) {
+// open reads the roots that the flags name, or those that are found, or the
+// sample memory without any, and waits until all is read. The caller must close
+// what it gets.
+func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFactory, log *slog.Logger) (o *opened, err error) {
 	began := time.Now()
-	configs, err := parseRoots(values)
+	configs, found, err := p.choose(f)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range configs {
-		if err := checkRoot(c); err != nil {
-			return nil, err
-		}
-	}
-	o = &opened{sample: len(configs) == 0}
+	o = &opened{sample: len(configs) == 0, found: found}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close())
@@ -57,6 +54,9 @@ func (p *program) open(ctx context.Context, values []string, watch memory.WatchF
 	if o.sample {
 		fmt.Fprintf(p.stderr, "memls: no memory roots found: using the built-in sample memory (%s of an invented project); name yours with --root DIR\n",
 			count(o.snap.Len(), "note"))
+	}
+	if f.shows && found != nil {
+		return o, nil
 	}
 	return o, o.served(p)
 }
@@ -82,11 +82,14 @@ func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
 func (o *opened) served(p *program) error {
 	var broken []string
 	for _, r := range o.status {
+		if r.Root.Untrusted || r.Root.Refused != "" {
+			continue // reported when it was found
+		}
 		if r.State == memory.StateError || r.State == memory.StateMissing {
 			broken = append(broken, fmt.Sprintf("memory root %s: %s", r.Root.Path, r.Reason))
 		}
 	}
-	if len(broken) == len(o.status) {
+	if len(broken) > 0 && len(broken) == len(o.status) {
 		return failure(errors.New(strings.Join(broken, "; ")))
 	}
 	for _, b := range broken {

@@ -42,15 +42,16 @@ func (p *program) question(args []string) (string, error) {
 
 // filterFlags narrow what is searched and how it is shown.
 type filterFlags struct {
-	roots, scopes, types []string
-	limit                int
-	json                 bool
-	color                string
+	roots         rootFlags
+	scopes, types []string
+	limit         int
+	json          bool
+	color         string
 }
 
 func (f *filterFlags) add(cmd *cobra.Command, limit, most int) {
 	flags := cmd.Flags()
-	addRootFlag(cmd, &f.roots)
+	f.roots.add(cmd)
 	flags.StringSliceVar(&f.scopes, "scope", nil, "only memories of this `SCOPE`: project, user, team; may be repeated")
 	flags.StringSliceVar(&f.types, "type", nil, "only memories of this `TYPE`: user, feedback, project, reference or any other; may be repeated")
 	flags.IntVar(&f.limit, "limit", limit, fmt.Sprintf("at most `N` memories, 1 to %d", most))

@@ -103,7 +103,7 @@ func (p *program) recall(ctx context.Context, f *recallFlags, args []string) (er
 		return err
 	}
 	r.asked = m != nil
-	if r.opened, err = p.open(ctx, f.roots, scanners(log), log); err != nil {
+	if r.opened, err = p.open(ctx, &f.roots, scanners(log), log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()

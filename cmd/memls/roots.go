@@ -15,13 +15,6 @@ import (
 	"github.com/memls/memls/testdata"
 )
 
-const rootHelp = `
---root names a directory of memory files and may be given several times. Put
-its scope before it, as in user=DIR, team=DIR or project=DIR; DIR alone is a
-project root. (A directory whose own name holds such a prefix is written with
-./ in front.) A root is trusted by being named. Without --root the built-in
-sample memory is used, and a line on standard error says so.`
-
 // addRootFlag defines --root.
 func addRootFlag(cmd *cobra.Command, into *[]string) {
 	cmd.Flags().StringArrayVar(into, "root", nil, "read the memory in `[SCOPE=]DIR`; may be repeated")

@@ -70,7 +70,7 @@ func (p *program) search(ctx context.Context, f *searchFlags, args []string) (er
 		return err
 	}
 	defer closeLog()
-	o, err := p.open(ctx, f.roots, scanners(log), log)
+	o, err := p.open(ctx, &f.roots, scanners(log), log)
 	if err != nil {
 		return err
 	}

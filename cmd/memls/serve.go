@@ -17,7 +17,7 @@ import (
 const serveName = "serve"
 
 type serveFlags struct {
-	roots []string
+	roots rootFlags
 	poll  bool
 	model modelFlags
 }
@@ -34,7 +34,8 @@ func (p *program) serveCommand() *cobra.Command {
 client leaves, a signal comes, or the process that started it has gone.
 
 Roots and a model that the client names in initializationOptions go before those
-of the flags. Nothing but the protocol is written to standard output; the log
+of the flags; without either, the memories of the workspace folders are found
+where agents and people keep them. Nothing but the protocol is written to standard output; the log
 goes to standard error.
 ` + exitHelp,
 		Example: `  memls serve --stdio
@@ -45,7 +46,7 @@ goes to standard error.
 			return worked(p.serve(cmd.Context(), &f))
 		},
 	}
-	addRootFlag(cmd, &f.roots)
+	addRootFlag(cmd, &f.roots.named)
 	f.model.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.poll, "poll", false, "look for changes by polling, where events of the file system are not to be trusted")
@@ -61,7 +62,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags) error {
 	// An editor that closes standard error must not kill the server at its next
 	// line of log.
 	signal.Ignore(syscall.SIGPIPE)
-	roots, err := parseRoots(f.roots)
+	roots, err := parseRoots(f.roots.named)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags) error {
 		Log: log, Version: currentBuild().Version, ParentAlive: processAlive,
 		Setup: lsp.Memory(lsp.MemoryOptions{
 			Watch: func(poll bool) memory.WatchFactory { return followers(poll || f.poll, log) },
-			Roots: roots, DefaultModel: model,
+			Roots: roots, Discover: discover, DefaultModel: model,
 		}),
 	})
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memls/memls/memory"
+	"github.com/memls/memls/memory/discovery"
 )
 
 // shownEntries is how many skips, and how many files with problems, are listed
@@ -18,7 +19,7 @@ import (
 const shownEntries = 20
 
 type statusFlags struct {
-	roots     []string
+	roots     rootFlags
 	poll      bool
 	all, json bool
 	color     string
@@ -34,10 +35,12 @@ were read, what was skipped and why, what is wrong inside files (no file is left
 out for that), and how a server would notice changes.
 ` + rootHelp + `
 --json prints one object: memories, sample, loadMs, and roots, a list of {id,
-scope, path, real, state, reason, readOnly, onDisk, catalogued, hasIndex,
-skipped: [{path, reason}], problems: [{path, line, code, severity, message}],
-watch: {mode, reason}}. state is ready, degraded, missing or error; severity is
-error, warning or info.
+scope, path, real, profile, state, reason, readOnly, onDisk, catalogued,
+hasIndex, skipped: [{path, reason}], problems: [{path, line, code, severity,
+message}], watch: {mode, reason}}. state is ready, degraded, missing, untrusted
+or error; severity is error, warning or info. Without --root also project,
+trusted, discovered, a list of {profile, scope, path, state, reason} with state
+served, new, absent, untrusted, refused or off, and notes.
 ` + exitHelp,
 		Example: `  memls status --root .memory --root user=$HOME/notes
   memls status --root .memory --all
@@ -47,7 +50,8 @@ error, warning or info.
 			return worked(p.status(cmd.Context(), &f))
 		},
 	}
-	addRootFlag(cmd, &f.roots)
+	f.roots.add(cmd)
+	f.roots.shows = true
 	addColorFlag(cmd, &f.color)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.poll, "poll", false, "watch by polling, as serve --poll does")
@@ -67,7 +71,7 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 	}
 	defer closeLog()
 	// The watchers of a server, so that their mode is the one it would have.
-	o, err := p.open(ctx, f.roots, followers(f.poll, log), log)
+	o, err := p.open(ctx, &f.roots, followers(f.poll, log), log)
 	if err != nil {
 		return err
 	}
@@ -85,6 +89,9 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 		}
 		out.printf("%s  %s\n", out.styled(styleBold, string(r.Root.Scope)), safeLine(where))
 		out.root(r, problemsOf(o.snap, r.Root), f.all)
+	}
+	if o.found != nil {
+		out.looked(o.found, f.all)
 	}
 	out.printf("\n%s in %s, read in %s\n", count(o.snap.Len(), "memory"), count(len(o.status), "root"), milliseconds(o.took))
 	return p.print(out)
@@ -175,6 +182,34 @@ func problemsOf(snap *memory.Snapshot, root *memory.Root) []fileProblem {
 	return found
 }
 
+// looked tells where memories were looked for, and what came of it. Places that
+// are not there are counted unless all are asked for.
+func (p *page) looked(s *surroundings, all bool) {
+	trust := "not trusted"
+	if s.trusted {
+		trust = "trusted"
+	}
+	p.printf("\n%s  %s, %s\n", p.styled(styleBold, "looked around"), safeLine(s.project), trust)
+	absent := 0
+	for _, place := range s.Places {
+		if place.State == discovery.StateAbsent && !all {
+			absent++
+			continue
+		}
+		line := fmt.Sprintf("%-7s %-6s %s", place.Scope, place.Profile, safeLine(place.Path))
+		if place.Reason != "" {
+			line += ": " + safeLine(place.Reason)
+		}
+		p.hanging(fmt.Sprintf("  %-9s ", place.State), line)
+	}
+	if absent > 0 {
+		p.printf("  and %s where there is nothing; --all lists them\n", count(absent, "place"))
+	}
+	for _, note := range s.Notes {
+		p.hanging("  note      ", safeLine(note))
+	}
+}
+
 type skipJSON struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
@@ -190,6 +225,7 @@ type rootStatusJSON struct {
 	Scope      string        `json:"scope"`
 	Path       string        `json:"path"`
 	Real       string        `json:"real"`
+	Profile    string        `json:"profile,omitempty"`
 	State      string        `json:"state"`
 	Reason     string        `json:"reason,omitempty"`
 	ReadOnly   bool          `json:"readOnly"`
@@ -207,10 +243,11 @@ func (p *program) statusJSON(o *opened) error {
 		Sample   bool             `json:"sample"`
 		LoadMs   float64          `json:"loadMs"`
 		Roots    []rootStatusJSON `json:"roots"`
-	}{o.snap.Len(), o.sample, rounded(o.took), []rootStatusJSON{}}
+		surroundingsJSON
+	}{o.snap.Len(), o.sample, rounded(o.took), []rootStatusJSON{}, newSurroundingsJSON(o.found)}
 	for _, r := range o.status {
 		j := rootStatusJSON{
-			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, State: string(r.State), Reason: r.Reason,
+			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, Profile: r.Root.Profile, State: string(r.State), Reason: r.Reason,
 			ReadOnly: r.Root.ReadOnly, OnDisk: r.OnDisk, Catalogued: r.Catalogued, HasIndex: r.HasIndex,
 			Skipped: []skipJSON{}, Problems: problemsOf(o.snap, r.Root), Watch: watchJSON{r.Watch.Mode, r.Watch.Reason},
 		}
