@@ -367,8 +367,8 @@ func (s *source) load(r *reader, rel string, attempt int) result {
 		return result{rel: rel, outcome: outcomeRefused, reason: "cannot be named: " + err.Error()}
 	}
 	old, _ := s.c.Snapshot().Get(encodeRef(s.root.Load().Prefix, rel))
-	if old != nil && old.Root.Real != s.real {
-		old = nil // of a root that bore the prefix before
+	if old != nil && old.Root != s.root.Load() {
+		old = nil // of a root that bore the prefix before, or served it otherwise
 	}
 	res := r.load(rel, old, s.c.opt.Now())
 	res.attempt = attempt
