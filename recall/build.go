@@ -28,7 +28,7 @@ type builder struct {
 
 // newSegment indexes docs. It costs what they hold, whatever else is indexed.
 func newSegment(docs []*memory.Document) *segment {
-	b := &builder{ids: make(map[string]uint32, 64*len(docs)), seg: &segment{local: make(map[*memory.Document]uint32, len(docs))}}
+	b := &builder{ids: make(map[string]uint32, 64*len(docs)), seg: &segment{local: make(map[*memory.Document]uint32, len(docs)), usage: map[uint32]string{}}}
 	for _, d := range docs {
 		b.add(d)
 	}
@@ -41,6 +41,9 @@ func (b *builder) add(d *memory.Document) {
 	s.docs = append(s.docs, d)
 	s.local[d] = id
 	s.sketch = append(s.sketch, emptySketch())
+	if text := usageText(d); text != "" {
+		s.usage[id] = text
+	}
 	head := b.field(id, d.Title, bitTitle)
 	head += b.field(id, d.Description, bitDescription)
 	head += b.field(id, strings.Join(d.Keywords, "\n"), bitKeywords)
@@ -182,7 +185,7 @@ func (w *segmentWriter) finish() *segment {
 // mergeSegments joins the living documents of views into one segment without
 // tokenising anything again.
 func mergeSegments(views []view) *segment {
-	out := &segment{local: map[*memory.Document]uint32{}}
+	out := &segment{local: map[*memory.Document]uint32{}, usage: map[uint32]string{}}
 	remap := make([][]uint32, len(views))
 	postings, bytes := 0, 0
 	for i, v := range views {
@@ -201,6 +204,9 @@ func mergeSegments(views []view) *segment {
 			out.body = append(out.body, v.body[j])
 			out.head = append(out.head, v.head[j])
 			out.sketch = append(out.sketch, v.sketch[j])
+			if text, ok := v.usage[uint32(j)]; ok {
+				out.usage[id] = text
+			}
 		}
 	}
 	w := newSegmentWriter(out, 0, postings, bytes)

@@ -186,17 +186,16 @@ func (e *Engine) Current(q Query, hits []Hit) []Hit {
 // interleaved with the most recent memories, less what the session holds.
 func (e *Engine) candidates(snap *memory.Snapshot, q Query, r *Ranking, fast []Hit) ([]*memory.Document, map[*memory.Document]string) {
 	lexical := r.candidates()
-	noise := toolNoise(q.RecentTools)
+	noise, ix := toolNoise(q.RecentTools), IndexOf(snap)
 	visible := visibility(&q)
 	ok := func(d *memory.Document) bool {
-		if !visible(d) || noise != nil && noise(d) {
+		if !visible(d) || noise != nil && noise(ix.usageOf(d)) {
 			return false
 		}
-		if q.Held == nil || slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref }) {
+		if r.scorer == nil || slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref }) {
 			return true
 		}
-		passages, _ := q.Held.Delivered(d)
-		return len(passages) == 0
+		return !r.holds(d)
 	}
 	lexical = slices.DeleteFunc(lexical, func(d *memory.Document) bool { return !ok(d) })
 	listed := make(map[*memory.Document]bool, len(lexical))

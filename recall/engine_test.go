@@ -213,6 +213,38 @@ func TestTheModelChooses(t *testing.T) {
 	}
 }
 
+// A long memory of which the session holds one passage can be chosen for another;
+// one of which it holds all that the query is about cannot.
+func TestTheModelMayChooseAnotherPassage(t *testing.T) {
+	body := "gateway timeout at the start. " + filler(600) + "\n\nA kestrel at the end of it."
+	s := newShelf(t, map[string]string{
+		"long.md": memo("Long", "gateway", body), "spent.md": memo("Spent", "gateway", strings.Replace(body, "kestrel", "sparrow", 1)),
+		"g.md": memo("Kestrel", "kestrel", "kestrel kestrel"), "h.md": memo("Kestrels", "kestrel", "kestrel kestrel kestrel"),
+		"x.md": memo("Palette", "colours", "Nine colours."), "y.md": memo("Desk", "chairs", "A chair."),
+	})
+	h := held{}
+	for _, ref := range []string{"project:long.md", "project:spent.md"} {
+		d, ok := s.Snapshot().Get(ref)
+		if !ok {
+			t.Fatal(ref)
+		}
+		h[ref] = []memory.Span{{Start: d.Body.Start, End: d.Body.Start + 1000}}
+	}
+	stub := modeltest.New(t)
+	stub.Otherwise(modeltest.ChooseBy(func(c modeltest.Chat) []string { return append(c.IDs("Long"), c.IDs("Spent")...) }))
+	fast, sel := settle(t, s, client(t, stub.URL()), "kestrel", func(q *recall.Query) { q.Held = h })
+	if slices.Contains(fast, "Long") {
+		t.Fatalf("the store is not what the test needs: fast %q", fast)
+	}
+	wantNames(t, "chosen", titles(sel.Hits), "Long")
+	if len(sel.Hits) == 1 && (sel.Hits[0].State != recall.StateMore || sel.Hits[0].Passage.Start < h["project:long.md"][0].End) {
+		t.Errorf("%s %v", sel.Hits[0].State, sel.Hits[0].Passage)
+	}
+	if text := stub.Requests()[0].Chat.Text("user"); strings.Contains(text, "Spent") {
+		t.Error("the model was shown what the session holds")
+	}
+}
+
 func TestDELIV_03_AnEmptyChoiceIsAChoice(t *testing.T) {
 	s := gateway(t)
 	stub := modeltest.New(t)

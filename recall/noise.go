@@ -21,13 +21,29 @@ var (
 	}
 )
 
-// toolNoise returns a test for memories that only document a tool in use; nil
-// when no tool is. The aliases are computed once for a recall.
-func toolNoise(tools []string) func(*memory.Document) bool {
+// usageText is the text in which the names of tools are looked for, of a memory
+// that describes how one is called; empty of every other. It is made when the
+// memory is indexed: making it costs as much as reading the memory does, which a
+// recall has no time for.
+func usageText(d *memory.Document) string {
+	hay := strings.ToLower(strings.Join([]string{d.Title, d.Description, d.BodyText(),
+		strings.Join(d.Keywords, " "), strings.Join(d.Scenarios, " ")}, " "))
+	if !containsAny(hay, usageMarkers) || containsAny(hay, durableMarkers) {
+		return ""
+	}
+	return hay
+}
+
+// toolNoise returns a test for memories that only document a tool in use, to be
+// given their usage text; nil when no tool is. The aliases are computed once for
+// a recall.
+func toolNoise(tools []string) func(usage string) bool {
+	seen := map[string]bool{}
 	var names []string
 	for _, t := range tools {
 		for _, a := range toolAliases(t) {
-			if !slices.Contains(names, a) {
+			if !seen[a] {
+				seen[a] = true
 				names = append(names, a)
 			}
 		}
@@ -35,11 +51,17 @@ func toolNoise(tools []string) func(*memory.Document) bool {
 	if len(names) == 0 {
 		return nil
 	}
-	return func(d *memory.Document) bool {
-		hay := strings.ToLower(strings.Join([]string{d.Title, d.Description, d.BodyText(),
-			strings.Join(d.Keywords, " "), strings.Join(d.Scenarios, " ")}, " "))
-		return containsAny(hay, names) && !containsAny(hay, durableMarkers) && containsAny(hay, usageMarkers)
+	return func(usage string) bool { return usage != "" && containsAny(usage, names) }
+}
+
+// usageOf is the usage text of a living document of the index.
+func (ix *Index) usageOf(d *memory.Document) string {
+	for i := range ix.views {
+		if id, ok := ix.views[i].local[d]; ok {
+			return ix.views[i].usage[id]
+		}
 	}
+	return ""
 }
 
 // toolAliases are the spellings of one tool's name: as given, what follows the

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/memls/memls/memory"
@@ -10,6 +11,13 @@ import (
 // poolSlack is how many candidates beyond the limit are ranked exactly, so that
 // what the caller holds, tool noise and older versions can be passed over.
 const poolSlack = 64
+
+// fastReread bounds the bytes of bodies that are read again before a fast result
+// stands, to find out whether a memory of which the caller holds one passage has
+// another one on the query. A long session holds so many long memories that
+// reading them all would take longer than the fast result may: the rest waits
+// until it is on its way.
+const fastReread = 128 << 10
 
 // Rank answers q over the index. It reads no file, takes no lock and changes
 // nothing; it fails only when ctx ends.
@@ -35,7 +43,7 @@ func (ix *Index) RankFast(ctx context.Context, q Query) (*Ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.advance(min(r.limit, MaxFastDocs))
+	r.advance(min(r.limit, MaxFastDocs), fastReread)
 	return r, nil
 }
 
@@ -59,37 +67,56 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 	return r, nil
 }
 
-// Complete makes the hits up to the limit. Calling it again does nothing. Inv:
-// the query's Held is asked about each candidate once, in rank order.
+// Complete makes the hits up to the limit: after those that stand, first what was
+// put off. Calling it again does nothing.
 func (r *Ranking) Complete() {
 	if r.complete || r.scorer == nil {
 		return
 	}
 	r.complete = true
-	r.advance(r.limit)
+	for i, c := range r.later {
+		if len(r.Hits) == r.limit {
+			r.Trace.add(r.later[i:], VerdictLimit)
+			break
+		}
+		r.take(c, r.scorer.holding(c.doc))
+	}
+	r.advance(r.limit, math.MaxInt)
 	r.Trace.add(r.pool[r.next:r.near], VerdictLimit)
 	r.Trace.add(r.pool[r.near:], VerdictRelative)
 }
 
-// advance goes on through the pool until want hits stand.
-func (r *Ranking) advance(want int) {
+// advance goes on through the pool until want hits stand. When it has read as many
+// bytes of bodies again as reread says, it puts off what it would have to read.
+func (r *Ranking) advance(want, reread int) {
 	for ; r.next < r.near && len(r.Hits) < want; r.next++ {
 		c := r.pool[r.next]
-		one := r.pool[r.next : r.next+1]
-		if r.noise != nil && r.noise(c.doc) {
+		if r.noise != nil && r.noise(r.scorer.ix.views[c.view].usage[c.id]) {
 			r.Total--
-			r.Trace.add(one, VerdictNoise)
+			r.Trace.add(r.pool[r.next:r.next+1], VerdictNoise)
 			continue
 		}
-		h, held := r.scorer.hit(c)
-		if held {
-			r.Held = append(r.Held, c.doc.Ref)
-			r.Trace.add(one, VerdictHeld)
+		of := r.scorer.holding(c.doc)
+		n := of.rereads(c.doc)
+		if n > 0 && reread <= 0 {
+			r.later = append(r.later, c)
 			continue
 		}
-		r.Hits = append(r.Hits, h)
-		r.Trace.add(one, VerdictReturned)
+		reread -= n
+		r.take(c, of)
 	}
+}
+
+// take makes a hit of a candidate, unless the caller holds it already.
+func (r *Ranking) take(c candidate, of holding) {
+	h, held := r.scorer.hit(c, of)
+	if held {
+		r.Held = append(r.Held, c.doc.Ref)
+		r.Trace.add([]candidate{c}, VerdictHeld)
+		return
+	}
+	r.Hits = append(r.Hits, h)
+	r.Trace.add([]candidate{c}, VerdictReturned)
 }
 
 // relative drops what scores far below the best.
@@ -132,26 +159,54 @@ func supersedes(a, b *memory.Document) bool {
 	return a.Root.Prefix == b.Root.Prefix && slices.ContainsFunc(a.Supersedes, func(s string) bool { return s == b.Rel || s == b.Ref || s+".md" == b.Rel })
 }
 
-// hit turns a candidate into a hit, or tells that the caller holds it already.
-func (s *scorer) hit(c candidate) (Hit, bool) {
-	h := Hit{Doc: c.doc, Score: c.score, State: StateNew}
-	var taken []memory.Span
+// holding is what the caller holds of one document.
+type holding struct {
+	passages []memory.Span // of its present text
+	older    bool          // an older text
+}
+
+func (s *scorer) holding(d *memory.Document) (of holding) {
 	if s.q.Held != nil {
-		spans, older := s.q.Held.Delivered(c.doc)
-		taken = spans
-		if older {
-			h.State = StateUpdated
-		}
-		if len(spans) > 0 {
-			h.State = StateMore
-		}
+		of.passages, of.older = s.q.Held.Delivered(d)
 	}
-	ok := s.passage(&h, taken)
-	if len(taken) > 0 && !ok {
+	return of
+}
+
+// all tells whether the whole body is held.
+func (of holding) all(d *memory.Document) bool { return slices.Contains(of.passages, d.Body) }
+
+// rereads is how many bytes must be read to tell whether all that a query is about
+// is held; 0 when that is known without.
+func (of holding) rereads(d *memory.Document) int {
+	if len(of.passages) == 0 || of.all(d) {
+		return 0
+	}
+	return scoredBody(d).Len()
+}
+
+// hit turns a candidate into a hit, or tells that the caller holds it already.
+func (s *scorer) hit(c candidate, of holding) (Hit, bool) {
+	h := Hit{Doc: c.doc, Score: c.score, State: StateNew}
+	switch {
+	case of.all(c.doc):
+		return h, true
+	case len(of.passages) > 0:
+		h.State = StateMore
+	case of.older:
+		h.State = StateUpdated
+	}
+	ok := s.passage(&h, of.passages)
+	if len(of.passages) > 0 && !ok {
 		return h, true
 	}
 	h.Why = s.reasons(&h)
 	return h, false
+}
+
+// holds tells whether the caller holds all of d that the query is about.
+func (r *Ranking) holds(d *memory.Document) bool {
+	of := r.scorer.holding(d)
+	return len(of.passages) > 0 && (of.all(d) || !r.scorer.passage(&Hit{Doc: d}, of.passages))
 }
 
 // candidates are the documents of the ranking's pool, the best first.
@@ -172,6 +227,6 @@ func (ix *Index) explainHit(q Query, d *memory.Document) (Hit, bool) {
 	if _, _, err := s.run(context.Background(), 0); err != nil {
 		return Hit{}, false
 	}
-	h, held := s.hit(candidate{doc: d})
+	h, held := s.hit(candidate{doc: d}, s.holding(d))
 	return h, !held
 }

@@ -98,6 +98,21 @@ func TestToolNoise(t *testing.T) {
 	}
 }
 
+// What tells a memory about a tool apart survives the joining of segments.
+func TestToolNoiseInAGrowingIndex(t *testing.T) {
+	in := recall.NewIndexer()
+	usage := note{name: "grep schema", desc: "tool schema of grep_files", body: "parameter schema of grep_files: pattern, path."}.doc(t)
+	ix := in.Update(nil, nil, []*memory.Document{usage})
+	for i := range 40 {
+		ghost := note{name: fmt.Sprintf("ghost %d", i), body: "mcp tool ghost"}.doc(t)
+		ix = in.Update(ix, nil, []*memory.Document{note{name: fmt.Sprintf("other %d", i), body: "words"}.doc(t), ghost})
+		ix = in.Update(ix, []*memory.Document{ghost}, nil)
+	}
+	index := ix.(*recall.Index)
+	wantNames(t, "not in use", ask(t, index, "grep_files pattern"), "grep schema")
+	wantNames(t, "in use", ask(t, index, "grep_files pattern", func(q *recall.Query) { q.RecentTools = []string{"grep_files"} }))
+}
+
 // TestSameInputsSameOrder builds the same documents in many orders and in many
 // portions, with deletions between, and wants the same answer to the last bit.
 func TestSameInputsSameOrder(t *testing.T) {
@@ -275,6 +290,51 @@ func TestHeldDocumentsMakeRoom(t *testing.T) {
 	if last.Hits[0].State != recall.StateUpdated {
 		t.Errorf("state %s", last.Hits[0].State)
 	}
+}
+
+// A session that holds passages of many long memories gets its fast result all
+// the same soon: what would have to be read again first comes with the rest.
+func TestFastPutsOffReadingLongHeldMemories(t *testing.T) {
+	const words = 7_000 // of filler: three bodies are more than a fast result reads again
+	var notes []note
+	h := held{}
+	for i := range 5 {
+		// The last two have more to say, the first three do not.
+		body := strings.Repeat("kestrel ", 6-i) + "at the start. " + filler(words)
+		if i >= 3 {
+			body += "\n\nAnd a kestrel at the end of it."
+		}
+		notes = append(notes, note{name: fmt.Sprintf("kestrel kestrel %d", i), desc: "kestrel", body: body})
+	}
+	notes = append(notes, note{name: "short", body: "a kestrel, among other birds"})
+	for i := range 12 {
+		notes = append(notes, note{name: fmt.Sprintf("other %d", i), body: "nothing"})
+	}
+	ix := indexOf(t, notes...)
+	for _, n := range notes[:5] {
+		d := n.doc(t)
+		h[d.Ref] = []memory.Span{{Start: d.Body.Start, End: d.Body.Start + 1000}}
+	}
+	q := recall.Query{Text: "kestrel", Now: now, Held: h}
+	r, err := ix.RankFast(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, "fast", names(r), "short")
+	r.Complete()
+	wantNames(t, "all", names(r), "short", "kestrel kestrel 3", "kestrel kestrel 4")
+	if got := r.Hits[1]; got.State != recall.StateMore || !strings.Contains(got.Doc.Text[got.Passage.Start:got.Passage.End], "end of it") {
+		t.Errorf("%s %v", got.State, got.Passage)
+	}
+	whole, err := ix.Rank(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, "held", r.Held, whole.Held...)
+	got, want := names(r), names(whole)
+	slices.Sort(got)
+	slices.Sort(want)
+	wantNames(t, "the same memories as without the hurry", got, want...)
 }
 
 func TestWhyNamesTheMeeting(t *testing.T) {

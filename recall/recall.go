@@ -116,8 +116,9 @@ type Ranking struct {
 	pool     []candidate // what was weighed, for hits and for a model to choose from
 	near     int         // how many of the pool score well enough for hits
 	next     int         // the first of the pool that was not made a hit or passed over
+	later    []candidate // before it, what a fast result had no time for
 	limit    int
 	complete bool
-	scorer   *scorer // Inv: closed; only its hits are asked for
-	noise    func(*memory.Document) bool
+	scorer   *scorer                 // Inv: closed; only its hits are asked for
+	noise    func(usage string) bool // nil when no tool is in use
 }

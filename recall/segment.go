@@ -27,6 +27,7 @@ type segment struct {
 	body   []uint8 // length codes of the body, by document,
 	head   []uint8 // and of title, description, keywords and scenarios together
 	sketch []sketch
+	usage  map[uint32]string // usage texts, of the few documents that have one
 
 	blob  string   // all terms, one after the other, in ascending order
 	offs  []uint32 // offs[i] is where term i starts; one more at the end
