@@ -3,6 +3,7 @@ package lsp_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -544,11 +545,16 @@ func TestNewerUserMemoryStaysInFast(t *testing.T) {
 
 // In the steady state a recall opens no file and asks for none.
 func TestRecallTouchesNoFile(t *testing.T) {
-	s := newStore(t, gateways())
+	files := gateways()
+	s := newStore(t, files)
 	var opened, asked atomic.Int64
+	// One scan only: a real watcher would soon have fresh files read once more.
+	found := make(chan memory.FileChange, 1)
+	found <- memory.FileChange{Changed: slices.Collect(maps.Keys(files)), Full: true}
 	d := sit(t, lsp.MemoryOptions{
 		Open:  func(dir *os.Root, name string) (*os.File, error) { opened.Add(1); return memory.OpenFile(dir, name) },
 		Lstat: func(path string) (os.FileInfo, error) { asked.Add(1); return os.Lstat(path) },
+		Watch: scanning(found),
 	}, serving(s)).settled()
 	before := opened.Load()
 	if before < 8 {

@@ -26,7 +26,7 @@ import (
 // moment: in Go (the frozen copy of its scorer, and a plain scan), and where Node
 // is installed in the runtime of the original.
 func BenchmarkFastOverStdio(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
+	for _, n := range []int{1_000, 5_000, 10_000, 20_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir, queries := benchStore(b, n)
 			silent := modeltest.Start()

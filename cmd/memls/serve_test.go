@@ -42,6 +42,7 @@ type editor struct {
 	fault  error // why frames ended, if not by the end of the output; set before it is closed
 	stderr bytes.Buffer
 	lastID int
+	news   int // how often it was told of changed memories or roots
 }
 
 func startServer(t *testing.T, args ...string) *editor {
@@ -130,6 +131,9 @@ func (e *editor) call(method string, params any) (answer message, before []messa
 func (e *editor) until(want func(message) bool) (found message, before []message) {
 	e.t.Helper()
 	for m := range e.frames {
+		if m.Method == "memory/changed" || m.Method == "memory/statusChanged" {
+			e.news++
+		}
 		if want(m) {
 			if m.Error != nil {
 				e.t.Fatalf("error %d: %s", m.Error.Code, m.Error.Message)
