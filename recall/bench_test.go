@@ -79,6 +79,21 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(len(docs)), "µs/doc")
 }
 
+// BenchmarkBodyOfMatches ranks bodies that are nothing but what is asked for: the
+// time should grow with the body and no faster.
+func BenchmarkBodyOfMatches(b *testing.B) {
+	for _, n := range []int{2_000, 10_000} {
+		ix := indexOf(b, note{name: "all", body: strings.Repeat("迁移", n)}, note{name: "x", body: "other"})
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if got := ask(b, ix, "迁移"); len(got) != 1 {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkUpdateOne(b *testing.B) {
 	docs := corpus(b, 10_000)
 	fresh := corpus(b, 10_001)[10_000:]

@@ -12,9 +12,28 @@ import (
 // spot is a place in a body where a word of the query was met.
 type spot struct {
 	start, end int
+	from, to   int // the same in code points, from any origin; set by window
 	term       int
 	weight     float64
 	admits     bool
+}
+
+// countRunes sets where spots stand in code points. It reads what lies between them
+// once, since a body may be nothing but matches. Inv: spots is not empty.
+func countRunes(s string, spots []spot) {
+	at, n := spots[0].start, 0
+	to := func(offset int) int {
+		if offset >= at {
+			n += utf8.RuneCountInString(s[at:offset])
+		} else { // the parts of a word stand behind the whole
+			n -= utf8.RuneCountInString(s[offset:at])
+		}
+		at = offset
+		return n
+	}
+	for i := range spots {
+		spots[i].from, spots[i].to = to(spots[i].start), to(spots[i].end)
+	}
 }
 
 // passage sets the passage of h: the stretch of at most PassageRunes code points
@@ -58,7 +77,7 @@ func (s *scorer) spots(d *memory.Document) []spot {
 			return
 		}
 		w := s.idf[m.term] * float64(s.terms[m.term].raise) * float64(m.share)
-		out = append(out, spot{sp.Start + t.Start, sp.Start + t.End, m.term, w, m.admit})
+		out = append(out, spot{start: sp.Start + t.Start, end: sp.Start + t.End, term: m.term, weight: w, admits: m.admit})
 	})
 	return out
 }
@@ -87,12 +106,13 @@ func window(d *memory.Document, body memory.Span, spots []spot, taken []memory.S
 		return cut(d.Text, body, body.Start)
 	}
 	const width = PassageRunes * 3 / 4 // room for the sentence that the first match stands in
+	countRunes(d.Text, spots)
 	count := map[int]int{}
 	best, bestAt, bestAdmits := 0.0, 0, false
 	sum, j := 0.0, 0
 	admits := 0
 	for i := range spots {
-		for j < len(spots) && runesWithin(d.Text[spots[i].start:spots[j].end], width) {
+		for j < len(spots) && spots[j].to-spots[i].from <= width {
 			sum += gain(count[spots[j].term]) * spots[j].weight
 			count[spots[j].term]++
 			if spots[j].admits {
@@ -124,8 +144,6 @@ func gain(n int) float64 {
 	}
 	return 0.1 / float64(n)
 }
-
-func runesWithin(s string, n int) bool { return len(s) <= n || utf8.RuneCountInString(s) <= n }
 
 // cutFree is cut within the stretch between the taken spans around at.
 func cutFree(s string, body memory.Span, at int, taken []memory.Span) memory.Span {

@@ -181,7 +181,7 @@ func (of holding) rereads(d *memory.Document) int {
 	if len(of.passages) == 0 || of.all(d) {
 		return 0
 	}
-	return scoredBody(d).Len()
+	return d.SearchedBody().Len()
 }
 
 // hit turns a candidate into a hit, or tells that the caller holds it already.
