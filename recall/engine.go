@@ -118,7 +118,7 @@ func (e *Engine) settle(ctx context.Context, snap *memory.Snapshot, q Query, r *
 	if len(docs) == 0 {
 		return e.rest(q, r, sent), nil
 	}
-	chosen, fault := e.ask(ctx, q, docs, excerpts)
+	chosen, seen, fault := e.ask(ctx, q, docs, excerpts)
 	if err := ctx.Err(); err != nil {
 		return Selection{}, err
 	}
@@ -133,7 +133,7 @@ func (e *Engine) settle(ctx context.Context, snap *memory.Snapshot, q Query, r *
 		}
 		return s, nil
 	}
-	return e.accept(ctx, snap, q, r, sent, chosen)
+	return e.accept(ctx, snap, q, r, sent, chosen, seen)
 }
 
 func limitOf(q Query) int {
@@ -198,15 +198,23 @@ func (e *Engine) candidates(snap *memory.Snapshot, q Query, r *Ranking, fast []H
 		return !r.holds(d)
 	}
 	lexical = slices.DeleteFunc(lexical, func(d *memory.Document) bool { return !ok(d) })
+	// Inv: what went out is before the model, however a later scan ranks it.
+	excerpts := map[*memory.Document]string{}
+	for _, h := range slices.Backward(fast) {
+		d, there := snap.Get(h.Doc.Ref)
+		if !there || !ok(d) {
+			continue
+		}
+		if !slices.Contains(lexical, d) {
+			lexical = slices.Insert(lexical, 0, d)
+		}
+		excerpts[d] = h.Doc.Text[h.Passage.Start:h.Passage.End]
+	}
 	listed := make(map[*memory.Document]bool, len(lexical))
 	for _, d := range lexical {
 		listed[d] = true
 	}
 	recent := mostRecent(snap, maxCandidates-len(lexical), func(d *memory.Document) bool { return !listed[d] && ok(d) })
-	excerpts := map[*memory.Document]string{}
-	for _, h := range fast {
-		excerpts[h.Doc] = h.Doc.Text[h.Passage.Start:h.Passage.End]
-	}
 	return interleave(lexical, recent), excerpts
 }
 
@@ -243,11 +251,12 @@ func mostRecent(snap *memory.Snapshot, n int, ok func(*memory.Document) bool) []
 	return out
 }
 
-// ask puts one question to the model. The fault says why there is no choice.
-func (e *Engine) ask(ctx context.Context, q Query, docs []*memory.Document, excerpts map[*memory.Document]string) ([]*memory.Document, *Degraded) {
+// ask puts one question to the model. The fault says why there is no choice from
+// what it has seen.
+func (e *Engine) ask(ctx context.Context, q Query, docs []*memory.Document, excerpts map[*memory.Document]string) (chosen []*memory.Document, seen manifest, fault *Degraded) {
 	var nonce [8]byte
 	if _, err := rand.Read(nonce[:]); err != nil {
-		return nil, &Degraded{DegradedModelUnavailable, err.Error()}
+		return nil, seen, &Degraded{DegradedModelUnavailable, err.Error()}
 	}
 	limit := limitOf(q)
 	m := newManifest(docs, excerpts, q.Now)
@@ -260,17 +269,17 @@ func (e *Engine) ask(ctx context.Context, q Query, docs []*memory.Document, exce
 		Check: func(raw json.RawMessage) error { _, err := parseIDs(raw); return err },
 	})
 	if err != nil {
-		return nil, modelFault(err)
+		return nil, m, modelFault(err)
 	}
 	ids, err := parseIDs(raw)
 	if err != nil {
-		return nil, &Degraded{DegradedModelInvalid, err.Error()}
+		return nil, m, &Degraded{DegradedModelInvalid, err.Error()}
 	}
 	chosen, unknown := m.choose(ids, limit)
 	if len(chosen) == 0 && unknown > 0 {
-		return nil, &Degraded{DegradedModelInvalid, fmt.Sprintf("the model named %d memories and none of them is in its list", unknown)}
+		return nil, m, &Degraded{DegradedModelInvalid, fmt.Sprintf("the model named %d memories and none of them is in its list", unknown)}
 	}
-	return chosen, nil
+	return chosen, m, nil
 }
 
 func modelFault(err error) *Degraded {
@@ -285,7 +294,7 @@ func modelFault(err error) *Degraded {
 }
 
 // accept turns the model's choice into a selection.
-func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit, chosen []*memory.Document) (Selection, error) {
+func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit, chosen []*memory.Document, seen manifest) (Selection, error) {
 	s := Selection{Strategy: StrategyModel, Held: r.Held}
 	inFast := func(d *memory.Document) bool {
 		return slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref })
@@ -304,7 +313,8 @@ func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *
 	s.Hits = e.Current(q, hits)
 	if len(chosen) < limitOf(q) {
 		for _, h := range fast {
-			if !slices.ContainsFunc(chosen, func(d *memory.Document) bool { return d.Ref == h.Doc.Ref }) {
+			left := !slices.ContainsFunc(chosen, func(d *memory.Document) bool { return d.Ref == h.Doc.Ref })
+			if left && seen.lists(h.Doc.Ref) {
 				s.Retract = append(s.Retract, h.Doc.Ref)
 			}
 		}

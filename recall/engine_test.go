@@ -245,6 +245,57 @@ func TestTheModelMayChooseAnotherPassage(t *testing.T) {
 	}
 }
 
+// What went out from what was loaded then is before the model, however the scan
+// that ended meanwhile ranks it, and may so be withdrawn.
+func TestTheModelSeesWhatWentOut(t *testing.T) {
+	s := newShelf(t, map[string]string{"early.md": memo("Early bird", "notes", "A kestrel."), "x.md": memo("Palette", "colours", "Nine colours.")})
+	q := recall.Query{Text: "kestrel", Now: now}
+	before, err := recall.IndexOf(s.Snapshot()).Rank(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := before.Fast(0)
+	if len(sent) != 1 || sent[0].Doc.Title != "Early bird" {
+		t.Fatalf("%q", titles(sent))
+	}
+	var more []string
+	for i := range 250 {
+		name := fmt.Sprintf("k%d.md", i)
+		writeFile(t, s.dir, name, memo(fmt.Sprintf("Kestrel %d", i), "kestrel", "kestrel kestrel"))
+		more = append(more, name)
+	}
+	for i := range 250 {
+		name := fmt.Sprintf("o%d.md", i)
+		writeFile(t, s.dir, name, memo(fmt.Sprintf("Other %d", i), "other", "words"))
+		more = append(more, name)
+	}
+	s.feed(memory.FileChange{Changed: more})
+	if err := s.catalog.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stub := modeltest.New(t)
+	stub.Otherwise(modeltest.ChooseBy(func(c modeltest.Chat) []string { return c.IDs("Kestrel 7:") }))
+	retracted := func() []string {
+		t.Helper()
+		snap := s.Snapshot()
+		after, err := recall.IndexOf(snap).Rank(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel, err := recall.NewEngine(s, client(t, stub.URL()), 0).Settle(t.Context(), snap, q, after, sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sel.Retract
+	}
+	wantNames(t, "retracted", retracted(), "project:early.md")
+	if text := stub.Requests()[0].Chat.Text("user"); !strings.Contains(text, "Early bird: notes; excerpt: A kestrel.") {
+		t.Errorf("the model was not shown what went out:\n%.400s", text)
+	}
+	s.change(t, "early.md", "")
+	wantNames(t, "what the model cannot have seen is not withdrawn in its name", retracted())
+}
+
 func TestDELIV_03_AnEmptyChoiceIsAChoice(t *testing.T) {
 	s := gateway(t)
 	stub := modeltest.New(t)

@@ -63,6 +63,16 @@ func newManifest(docs []*memory.Document, excerpts map[*memory.Document]string, 
 	return m
 }
 
+// lists tells whether a memory stands in the manifest.
+func (m manifest) lists(ref string) bool {
+	for _, d := range m.docs {
+		if d.Ref == ref {
+			return true
+		}
+	}
+	return false
+}
+
 func manifestLine(id string, d *memory.Document, excerpt string, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s [%s, %s] %s", id, either(line(d.Type, 40), "untyped"), ago(AgeDays(d, now)), line(d.Title, 200))
