@@ -69,7 +69,7 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		if opt.Watch == nil {
 			return errors.New("memory features without a watcher")
 		}
-		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges()}
+		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges(), overlays: newOverlays()}
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
 		return f.register()
@@ -84,6 +84,7 @@ type features struct {
 	sessions *sessions
 	models   *models
 	changes  *changes
+	overlays *overlays
 
 	running atomic.Pointer[memory.Catalog] // nil before initialize
 	open    atomic.Pointer[workspace]
@@ -113,6 +114,9 @@ func (f *features) register() error {
 		}
 	}
 	if err := f.registerDiscovery(); err != nil {
+		return err
+	}
+	if err := f.registerEditing(); err != nil {
 		return err
 	}
 	f.s.CheckSettings(checkRoots)
@@ -164,7 +168,7 @@ func (f *features) initialize(i *Initialization) error {
 		Watch: func(dir string, keep func(string, bool) bool, sink func(memory.FileChange)) memory.Watcher {
 			return f.opt.Watch(f.poll.Load())(dir, keep, sink)
 		},
-		OnChange: f.changes.add, OnStatus: f.statusChanged,
+		OnChange: f.catalogChanged, OnStatus: f.statusChanged,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,159 @@
+package lsp_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/memls/memls/lsp"
+)
+
+// wireDiagnostic is a diagnostic as a client reads it.
+type wireDiagnostic struct {
+	Range    lsp.Range `json:"range"`
+	Severity int       `json:"severity"`
+	Code     string    `json:"code"`
+	Source   string    `json:"source"`
+	Message  string    `json:"message"`
+}
+
+// pulled are the diagnostics of a file that the client asks for.
+func (d *desk) pulled(path string) []wireDiagnostic {
+	d.t.Helper()
+	var r struct {
+		Kind  string           `json:"kind"`
+		Items []wireDiagnostic `json:"items"`
+	}
+	d.call("textDocument/diagnostic", map[string]any{"textDocument": map[string]string{"uri": "file://" + path}}, &r)
+	if r.Kind != "full" || r.Items == nil {
+		d.t.Errorf("the report of %s: %+v", path, r)
+	}
+	return r.Items
+}
+
+func (d *desk) open(path, text string) {
+	d.t.Helper()
+	d.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		"uri": "file://" + path, "languageId": "markdown", "version": 1, "text": text,
+	}})
+}
+
+// edit replaces a range of an open document, or all of it with a nil range.
+func (d *desk) edit(path string, r *lsp.Range, text string) {
+	d.t.Helper()
+	change := map[string]any{"text": text}
+	if r != nil {
+		change["range"] = r
+	}
+	d.notify("textDocument/didChange", map[string]any{
+		"textDocument": map[string]any{"uri": "file://" + path, "version": 2}, "contentChanges": []any{change},
+	})
+}
+
+func (d *desk) close(path string) {
+	d.t.Helper()
+	d.notify("textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": "file://" + path}})
+}
+
+func codes(items []wireDiagnostic) []string {
+	out := []string{}
+	for _, i := range items {
+		out = append(out, i.Code)
+	}
+	return out
+}
+
+const strangeType = "---\nname: Port\ntype: gossip\n---\nThe port is 7433.\n"
+
+// What the client has open counts for diagnostics, saved or not, and what it
+// closes does not.
+func TestOpenBuffersWinForDiagnostics(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": note("Port", "d", "The port is 7433.")})
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	want := func(step string, n int) {
+		t.Helper()
+		if got := d.pulled(s.path("a.md")); len(got) != n {
+			t.Errorf("%s: %+v", step, got)
+		}
+	}
+	want("on disk", 0)
+	d.open(s.path("a.md"), strangeType)
+	want("open", 1)
+	d.edit(s.path("a.md"), &lsp.Range{Start: lsp.Position{Line: 2, Character: 6}, End: lsp.Position{Line: 2, Character: 12}}, "project")
+	want("repaired", 0)
+	d.edit(s.path("a.md"), nil, strangeType)
+	want("replaced", 1)
+	d.close(s.path("a.md"))
+	want("closed", 0)
+}
+
+// Files of no served root belong to other servers: nothing is said of them.
+func TestNothingIsSaidOfFilesOutside(t *testing.T) {
+	s, outside := newStore(t, nil), newStore(t, map[string]string{"a.md": strangeType})
+	untrusted := newStore(t, map[string]string{"mem/a.md": strangeType})
+	settings := serving(s)
+	settings.Roots = append(settings.Roots, lsp.RootOption{Scope: "team", Path: untrusted.path("mem")})
+	settings.Trusted = false
+	d := sit(t, lsp.MemoryOptions{}, settings, memoryClient{Folders: []string{untrusted.dir}}).settled()
+	for _, path := range []string{
+		outside.path("a.md"), untrusted.path("mem/a.md"), s.path("a.txt"), s.path(".hidden/a.md"), s.path("a.md~"), s.path("../a.md"),
+	} {
+		d.open(path, strangeType)
+		if got := d.pulled(path); len(got) != 0 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	// A new file is a memory before it is saved.
+	d.open(s.path("new.md"), strangeType)
+	if got := d.pulled(s.path("new.md")); len(got) != 1 || got[0].Source != "memls" || got[0].Severity != 3 {
+		t.Errorf("a new file: %+v", got)
+	}
+}
+
+// An editor may know a root by another path than the one it was configured with.
+func TestFilesAreKnownThroughSymlinks(t *testing.T) {
+	s := newStore(t, map[string]string{"mem/a.md": strangeType})
+	link := s.path("link")
+	if err := os.Symlink(s.path("mem"), link); err != nil {
+		t.Fatal(err)
+	}
+	for served, opened := range map[string]string{s.path("mem"): link, link: s.path("mem")} {
+		d := sit(t, lsp.MemoryOptions{}, lsp.InitializationOptions{Roots: []lsp.RootOption{{Scope: "user", Path: served}}}).settled()
+		if got := d.pulled(filepath.Join(opened, "a.md")); len(got) != 1 {
+			t.Errorf("serving %s, opened %s: %+v", served, opened, got)
+		}
+	}
+}
+
+// The disk is the truth for recall, the editor for diagnostics, and a file that
+// was deleted is gone when the editor lets go of it.
+func TestPROTO_05_RecallUsesWhatIsSaved(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": note("Harbour", "zebrafish port", "The port is 7433.")})
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	found := func(query string) int {
+		return len(d.recall(lsp.RecallParams{Query: query, Session: d.token()}).fast.Documents)
+	}
+	d.open(s.path("a.md"), note("Harbour", "zebrafish port", "The port is 7433."))
+	d.edit(s.path("a.md"), nil, "---\nname: Harbour\ntype: gossip\n---\nwalrus\n")
+	if found("walrus") != 0 || found("zebrafish port") != 1 {
+		t.Error("recall does not use what is saved")
+	}
+	if got := codes(d.pulled(s.path("a.md"))); len(got) != 1 || got[0] != "type-unknown" {
+		t.Errorf("diagnostics do not use what is open: %v", got)
+	}
+	s.remove("a.md")
+	d.until("a.md to go", func(l lsp.ListResult) bool { return len(l.Documents) == 0 })
+	if found("zebrafish port") != 0 || found("walrus") != 0 {
+		t.Error("a deleted file is recalled because the editor has it open")
+	}
+	if got := d.pulled(s.path("a.md")); len(got) != 1 {
+		t.Errorf("of the open buffer: %+v", got)
+	}
+	d.close(s.path("a.md"))
+	if found("zebrafish port") != 0 || found("walrus") != 0 {
+		t.Error("a deleted file is recalled after it was closed")
+	}
+	if got := d.pulled(s.path("a.md")); len(got) != 0 {
+		t.Errorf("of the deleted file: %+v", got)
+	}
+}
