@@ -118,6 +118,8 @@ type memoryClient struct {
 	Folders  []string // paths
 	Encoding string
 	Plain    bool // without the memory capability
+
+	Capabilities map[string]any // others
 }
 
 // sit starts a server and a client that is through with the handshake.
@@ -166,6 +168,7 @@ func (d *desk) initialize(settings lsp.InitializationOptions, who ...memoryClien
 		w = who[0]
 	}
 	capabilities := map[string]any{}
+	maps.Copy(capabilities, w.Capabilities)
 	if !w.Plain {
 		capabilities["experimental"] = map[string]any{"memory": map[string]int{"version": 1}}
 	}
