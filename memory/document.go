@@ -77,6 +77,13 @@ const (
 	ProblemShape        = "value-shape"        // a list or a map where a text belongs, or the like
 	ProblemMoreProblems = "more-problems"      // further problems of the same file were left out
 	ProblemBool         = "pinned-unreadable"  // pinned is neither true nor false
+
+	ProblemRepeated  = "key-repeated"       // a key that stands there twice: the first counts
+	ProblemControl   = "control-characters" // characters that terminals act on
+	ProblemInvisible = "invisible-text"     // characters that nobody sees
+	ProblemBidi      = "text-direction"     // marks that make a line read otherwise than it is
+	ProblemDamaged   = "text-damaged"       // U+FFFD that stands in the file
+	ProblemConflict  = "merge-conflict"     // conflict markers
 )
 
 // Problem is something in a file that its author would want to know. A problem

@@ -142,6 +142,7 @@ func (p *parser) frontmatter() {
 	}
 	p.problem(f.open, ProblemUnclosed, SeverityWarning, "the header that begins here is never closed by a line ---")
 	p.doc.keys, p.doc.form = lead, headerOpen
+	p.repeated(q.repeated...)
 	p.doc.Body.Start = lead.End
 	p.apply(h)
 }
@@ -175,11 +176,19 @@ func (p *parser) readHeader(content Span) (header, bool) {
 		at, _ := lineAt(text, content.Start)
 		p.problem(at, ProblemSyntax, SeverityWarning, fmt.Sprintf("the header is not valid YAML and was read line by line: %v", err))
 	}
+	p.repeated(q.repeated...)
 	if q.cut {
 		p.problem(Span{content.End, content.End}, ProblemTooComplex, SeverityWarning,
 			fmt.Sprintf("only the first %d lines of the header were read", maxTolerantLines))
 	}
 	return h, true
+}
+
+// repeated reports keys that stand in the header again.
+func (p *parser) repeated(keys ...repeatedKey) {
+	for _, r := range keys {
+		p.problem(r.at, ProblemRepeated, SeverityWarning, r.key+" stands in the header twice: the first one counts")
+	}
 }
 
 // tooComplex tells whether src could cost a YAML parser more than it is worth.
@@ -277,6 +286,11 @@ func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
 		}
 		prose, ok := knownKeys[key]
 		if !ok || v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" {
+			continue
+		}
+		if _, ok := y.h[prefix+key]; ok {
+			off := y.base + y.offset(k)
+			y.p.repeated(repeatedKey{key, Span{off, off + len(k.Value)}})
 			continue
 		}
 		y.h.add(prefix+key, y.field(v, prose))

@@ -34,6 +34,7 @@ func Parse(raw []byte) *Document {
 		d.Title = p.clip(firstHeading(body), maxTitleRunes, "heading", d.Body)
 	}
 	d.placeholder = isPlaceholder(body)
+	p.inspect()
 	if p.dropped > 0 {
 		d.Problems = append(d.Problems, Problem{Span{}, ProblemMoreProblems,
 			fmt.Sprintf("%d more problems", p.dropped), SeverityInfo})

@@ -16,6 +16,13 @@ type quality struct {
 	begun, firstIsKey  bool
 	cut                bool      // lines beyond maxTolerantLines were not read
 	flaws              []Problem // lines that YAML reads otherwise or not at all
+	repeated           []repeatedKey
+}
+
+// repeatedKey is a key that stands in a header again.
+type repeatedKey struct {
+	key string
+	at  Span
 }
 
 // header tells whether what was read is a header at all, and not prose between
@@ -238,9 +245,13 @@ func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 			f.shape, f.list, f.text = shapeList, items, value
 		}
 	}
-	if known(key) {
-		t.h.add(prefix+key, f)
+	if !known(key) {
+		return
 	}
+	if _, ok := t.h[prefix+key]; ok && len(t.q.repeated) <= maxProblems {
+		t.q.repeated = append(t.q.repeated, repeatedKey{key, at})
+	}
+	t.h.add(prefix+key, f)
 }
 
 // check finds out why YAML would not read a value as it is meant.
