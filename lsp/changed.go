@@ -64,8 +64,16 @@ func (f *features) reportChanges(ctx context.Context) {
 	}
 }
 
+// catalogChanged takes a new revision. The catalog's writer calls it.
+func (f *features) catalogChanged(set memory.ChangeSet) {
+	f.changes.add(set)
+	f.filesChanged()
+	f.publisher.files(set)
+}
+
 // statusChanged sends memory/statusChanged. The catalog's writer calls it.
 func (f *features) statusChanged() {
+	f.publisher.everything()
 	params := &StatusChangedParams{}
 	for _, r := range f.catalog().Snapshot().Roots() {
 		params.Roots = append(params.Roots, RootState{

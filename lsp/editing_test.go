@@ -63,7 +63,7 @@ func codes(items []wireDiagnostic) []string {
 	return out
 }
 
-const strangeType = "---\nname: Port\ntype: gossip\n---\nThe port is 7433.\n"
+const strangeType = "---\nname: Port\ndescription: d\ntype: gossip\n---\nThe port is 7433.\n"
 
 // What the client has open counts for diagnostics, saved or not, and what it
 // closes does not.
@@ -79,7 +79,7 @@ func TestOpenBuffersWinForDiagnostics(t *testing.T) {
 	want("on disk", 0)
 	d.open(s.path("a.md"), strangeType)
 	want("open", 1)
-	d.edit(s.path("a.md"), &lsp.Range{Start: lsp.Position{Line: 2, Character: 6}, End: lsp.Position{Line: 2, Character: 12}}, "project")
+	d.edit(s.path("a.md"), &lsp.Range{Start: lsp.Position{Line: 3, Character: 6}, End: lsp.Position{Line: 3, Character: 12}}, "project")
 	want("repaired", 0)
 	d.edit(s.path("a.md"), nil, strangeType)
 	want("replaced", 1)
@@ -134,7 +134,7 @@ func TestPROTO_05_RecallUsesWhatIsSaved(t *testing.T) {
 		return len(d.recall(lsp.RecallParams{Query: query, Session: d.token()}).fast.Documents)
 	}
 	d.open(s.path("a.md"), note("Harbour", "zebrafish port", "The port is 7433."))
-	d.edit(s.path("a.md"), nil, "---\nname: Harbour\ntype: gossip\n---\nwalrus\n")
+	d.edit(s.path("a.md"), nil, "---\nname: Harbour\ndescription: d\ntype: gossip\n---\nwalrus\n")
 	if found("walrus") != 0 || found("zebrafish port") != 1 {
 		t.Error("recall does not use what is saved")
 	}

@@ -48,6 +48,7 @@ var encodings = []string{"utf-8", "utf-16", ""}
 //	write FILE 'TEXT'            writes a file behind the editor's back, and waits
 //	remove FILE                  until the server has seen it
 //	diagnostics FILE             shows its diagnostics, once they are of its version
+//	nothing FILE                 wants no diagnostics of it, pushed or pulled
 //	request METHOD [FILE ['A|B'] ['..' 'C|D']] [JSON]
 //	                             asks about a file, at the place between A and B, up
 //	                             to that between C and D, with JSON merged in; shows
@@ -88,7 +89,7 @@ func runScript(t *testing.T, path, encoding string) {
 		}
 		s.write(f.Name, string(f.Data))
 	}
-	e := &editor{t: t, store: s, encoding: encoding, trusted: true, capabilities: map[string]any{}, open: map[string]string{}}
+	e := &editor{t: t, store: s, encoding: encoding, trusted: true, capabilities: map[string]any{}, open: map[string]string{}, edition: map[string]int{}}
 	for i, line := range strings.Split(string(archive.Comment), "\n") {
 		words, err := splitWords(line)
 		if err != nil {
@@ -155,6 +156,7 @@ type editor struct {
 
 	desk    *desk
 	open    map[string]string // texts by file
+	edition map[string]int    // their versions
 	version int
 	last    any    // the last answer
 	about   string // the file that it is about
@@ -169,7 +171,7 @@ func (e *editor) act(verb string, args []string) error {
 		"root": {2, e.root}, "untrusted": {0, e.untrusted}, "capability": {1, e.capability},
 		"open": {1, e.opens}, "edit": {3, e.edits}, "insert": {3, e.inserts}, "replace": {2, e.replaces},
 		"save": {1, e.saves}, "close": {1, e.closes}, "write": {2, e.writes}, "remove": {1, e.removes},
-		"diagnostics": {1, e.diagnostics}, "request": {1, e.requests}, "call": {1, e.calls}, "apply": {0, e.applies},
+		"diagnostics": {1, e.diagnostics}, "nothing": {1, e.nothing}, "request": {1, e.requests}, "call": {1, e.calls}, "apply": {0, e.applies},
 		"show": {1, e.shows}, "recall": {1, e.recalls},
 	}
 	a, ok := acts[verb]
@@ -255,6 +257,7 @@ func (e *editor) opens(args []string) error {
 		e.open[file] = text.S
 	}
 	e.version++
+	e.edition[file] = e.version
 	e.desk.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": e.uri(file), "languageId": "markdown", "version": e.version, "text": e.open[file],
 	}})
@@ -269,6 +272,7 @@ func (e *editor) change(file string, start, end int, with string) error {
 	}
 	text := lsptest.Text{S: old, UTF8: e.encoding == "utf-8"}
 	e.version++
+	e.edition[file] = e.version
 	e.desk.notify("textDocument/didChange", map[string]any{
 		"textDocument": map[string]any{"uri": e.uri(file), "version": e.version},
 		"contentChanges": []any{map[string]any{
@@ -364,6 +368,9 @@ func (e *editor) diagnostics(args []string) error {
 	if err := e.desk.client.Call(e.t.Context(), "textDocument/diagnostic", params, &report); err != nil {
 		return err
 	}
+	if err := e.pushed(args[0], report.Items); err != nil {
+		return err
+	}
 	text, err := e.text(args[0])
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -375,6 +382,44 @@ func (e *editor) diagnostics(args []string) error {
 		}
 		severity := []string{"?", "error", "warning", "information", "hint"}[d.Severity]
 		fmt.Fprintf(&e.out, "%s: %s %s: %s\n", text.Show(r), severity, d.Code, d.Message)
+	}
+	return nil
+}
+
+func (e *editor) nothing(args []string) error {
+	if items := e.desk.pulled(e.store.path(args[0])); len(items) > 0 {
+		return fmt.Errorf("pulled %+v", items)
+	}
+	for _, m := range e.desk.client.Log() {
+		if m.Method == "textDocument/publishDiagnostics" && bytes.Contains(m.Params, []byte(`"`+e.uri(args[0])+`"`)) {
+			return fmt.Errorf("pushed %s", m.Params)
+		}
+	}
+	return nil
+}
+
+// pushed waits until the same has been pushed for the version of a file that is
+// open, unless the client asks for diagnostics itself.
+func (e *editor) pushed(file string, items []wireDiagnostic) error {
+	doc, ok := e.capabilities["textDocument"].(map[string]any)
+	if _, open := e.open[file]; !open || ok && doc["diagnostic"] != nil {
+		return nil
+	}
+	var last json.RawMessage
+	_, err := e.desk.client.Await(e.t.Context(), 0, func(m lsptest.Message) bool {
+		var p struct {
+			URI         string           `json:"uri"`
+			Version     int              `json:"version"`
+			Diagnostics []wireDiagnostic `json:"diagnostics"`
+		}
+		if m.Method != "textDocument/publishDiagnostics" || json.Unmarshal(m.Params, &p) != nil || p.URI != e.uri(file) {
+			return false
+		}
+		last = m.Params
+		return p.Version == e.edition[file] && slices.Equal(p.Diagnostics, items)
+	})
+	if err != nil {
+		return fmt.Errorf("pulled %+v, pushed last %s: %w", items, last, err)
 	}
 	return nil
 }

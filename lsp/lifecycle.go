@@ -139,12 +139,16 @@ type initializeParams struct {
 		} `json:"general"`
 		Workspace struct {
 			Configuration bool `json:"configuration"`
+			Diagnostics   struct {
+				RefreshSupport bool `json:"refreshSupport"`
+			} `json:"diagnostics"`
 		} `json:"workspace"`
 		Window struct {
 			WorkDoneProgress bool `json:"workDoneProgress"`
 		} `json:"window"`
 		TextDocument struct {
-			Diagnostic jsontext.Value `json:"diagnostic"`
+			Diagnostic         jsontext.Value `json:"diagnostic"`
+			PublishDiagnostics jsontext.Value `json:"publishDiagnostics"`
 		} `json:"textDocument"`
 		Experimental struct {
 			Memory jsontext.Value `json:"memory"`
@@ -202,6 +206,9 @@ func (p *initializeParams) client() *Client {
 		Configuration:    p.Capabilities.Workspace.Configuration,
 		WorkDoneProgress: p.Capabilities.Window.WorkDoneProgress,
 		PullDiagnostics:  declared(p.Capabilities.TextDocument.Diagnostic),
+
+		PublishDiagnostics: declared(p.Capabilities.TextDocument.PublishDiagnostics),
+		RefreshDiagnostics: p.Capabilities.Workspace.Diagnostics.RefreshSupport,
 	}
 	if slices.Contains(p.Capabilities.General.PositionEncodings, encodingUTF8) {
 		c.PositionEncoding = encodingUTF8

@@ -69,7 +69,7 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		if opt.Watch == nil {
 			return errors.New("memory features without a watcher")
 		}
-		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges(), overlays: newOverlays()}
+		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges(), overlays: newOverlays(), publisher: newPublisher()}
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
 		return f.register()
@@ -78,13 +78,14 @@ func Memory(opt MemoryOptions) func(*Server) error {
 
 // features are the memory features of one connection.
 type features struct {
-	s        *Server
-	opt      MemoryOptions
-	started  time.Time
-	sessions *sessions
-	models   *models
-	changes  *changes
-	overlays *overlays
+	s         *Server
+	opt       MemoryOptions
+	started   time.Time
+	sessions  *sessions
+	models    *models
+	changes   *changes
+	overlays  *overlays
+	publisher *publisher
 
 	running atomic.Pointer[memory.Catalog] // nil before initialize
 	open    atomic.Pointer[workspace]
@@ -183,6 +184,7 @@ func (f *features) initialize(i *Initialization) error {
 	if f.opt.Discover != nil {
 		f.s.Go(f.rediscover)
 	}
+	f.s.Go(f.reportDiagnostics)
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()

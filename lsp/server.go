@@ -154,6 +154,9 @@ type Client struct {
 	Configuration    bool     // answers workspace/configuration
 	WorkDoneProgress bool     // takes progress that the server starts
 	PullDiagnostics  bool     // asks for diagnostics itself
+
+	PublishDiagnostics bool // shows diagnostics, also of files that are not open
+	RefreshDiagnostics bool // can be told to ask for diagnostics again
 }
 
 // Folder is one workspace folder.

@@ -87,6 +87,7 @@ func (f *features) didOpen(p *didOpenParams) error {
 	}
 	f.overlays.put(&buffer{uri: p.TextDocument.URI, path: path, version: p.TextDocument.Version, text: p.TextDocument.Text})
 	f.meetFile(path)
+	f.publisher.document(path)
 	return nil
 }
 
@@ -106,6 +107,7 @@ func (f *features) didChange(p *didChangeParams) error {
 		return err
 	}
 	f.meetFile(path)
+	f.publisher.document(path)
 	return bad
 }
 
@@ -119,6 +121,7 @@ func (f *features) didSave(p *didSaveParams) error {
 func (f *features) didClose(p *didCloseParams) error {
 	if path, ok := filePathOf(p.TextDocument.URI); ok {
 		f.overlays.remove(path)
+		f.publisher.document(path)
 	}
 	return nil
 }

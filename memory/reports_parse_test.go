@@ -16,8 +16,8 @@ func TestPARSE_01_UnquotedColon(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	wantCodes(t, d, memory.ProblemSyntax)
-	if p := d.Problems[0]; d.Text[p.Span.Start:p.Span.End] != "name: L2 Governance Core (Split: Core)" || p.Severity != memory.SeverityWarning {
-		t.Errorf("problem %+v is not a warning on the line", p)
+	if p := d.Problems[0]; d.Text[p.Span.Start:p.Span.End] != "L2 Governance Core (Split: Core)" || p.Severity != memory.SeverityWarning {
+		t.Errorf("problem %+v is not a warning at the value", p)
 	}
 }
 

@@ -84,7 +84,7 @@ func (t *tolerant) line(s Span) string { return strings.TrimRight(t.text[s.Start
 
 func (t *tolerant) flaw(at Span, msg string) {
 	// One more than is shown, so that it is known that some were left out.
-	if n := len(t.q.flaws); n > maxProblems || n > 0 && t.q.flaws[n-1].Span == at {
+	if n := len(t.q.flaws); n > maxProblems || n > 0 && at.Start < t.q.flaws[n-1].Span.End {
 		return
 	}
 	t.q.flaws = append(t.q.flaws, Problem{Span: at, Message: msg})
@@ -216,6 +216,11 @@ func splitKey(s string) (key, value string, ok bool) {
 // value reads what follows a key, on its line and on those that belong to it.
 func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 	f := field{span: at}
+	if value != "" {
+		// It is the end of its line but for blanks.
+		f.span.End = at.Start + len(t.line(at))
+		f.span.Start = f.span.End - len(value)
+	}
 	switch {
 	case key == metadataKey && prefix == "" && value == "":
 		t.block(children, metadataKey+".")
@@ -239,7 +244,7 @@ func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 		if more := t.join(children, " "); more != "" {
 			value = strings.TrimSpace(value + " " + more)
 		}
-		t.check(at, value)
+		t.check(f.span, value)
 		f.text = unquote(value)
 		if items, ok := flowList(value); ok {
 			f.shape, f.list, f.text = shapeList, items, value
