@@ -19,6 +19,9 @@ type inlineScanner struct {
 	text string
 	defs map[string]Span // the targets of reference definitions by label
 	out  []Link
+	// codes are the contents of the code spans, when they are wanted.
+	wantCodes bool
+	codes     []Span
 
 	end   int // of the stretch
 	open  []opener
@@ -126,9 +129,13 @@ func (in *inlineScanner) code(at int) int {
 		i += strings.IndexByte(in.text[i:in.end], '`')
 		m := in.tickRun(i)
 		i += m
-		if m == n {
-			return i
+		if m != n {
+			continue
 		}
+		if in.wantCodes {
+			in.codes = append(in.codes, Span{at + n, i - n})
+		}
+		return i
 	}
 }
 

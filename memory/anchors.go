@@ -1,0 +1,265 @@
+package memory
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// AnchorKind is what an anchor names.
+type AnchorKind string
+
+// The kinds of anchors.
+const (
+	AnchorPath       AnchorKind = "path"       // a file or folder, perhaps with a line
+	AnchorIdentifier AnchorKind = "identifier" // a name in a program
+)
+
+// Anchor is a place of a workspace that a memory names. That it looks like one is
+// all that is known: see [Workspace].
+type Anchor struct {
+	Kind AnchorKind
+	Span Span // in Document.Text, without marks of Markdown
+	// Name is the path, slash-separated and without its line, or the identifier:
+	// of a qualified one its last part.
+	Name string
+	Line int // 0 when none is named
+}
+
+// Bounds of anchors.
+const (
+	maxAnchors     = 200
+	maxAnchorBytes = 260
+	minIdentifier  = 4
+)
+
+// Anchors are the anchors of a body in order, at most 200 of them: the paths and
+// identifiers that stand in code font, the paths that Markdown links lead to, and
+// what is written as path:line anywhere. Text in code blocks is an example and
+// names nothing.
+//
+// What is likely something else is left out: globs and placeholders, commands,
+// addresses, names of products, variables that are known to come from outside.
+func Anchors(d *Document) []Anchor {
+	if !strings.ContainsAny(d.BodyText(), "`[:") {
+		return nil
+	}
+	b := scanBlocks(d, true)
+	in := inlineScanner{text: b.text, wantCodes: true}
+	for i, run := range b.runs {
+		b.runs[i] = in.define(run)
+	}
+	for _, run := range b.runs {
+		in.scan(run)
+	}
+	var out []Anchor
+	for _, span := range in.codes {
+		if a, ok := readAnchor(b.text, span, d); ok {
+			out = append(out, a)
+		}
+	}
+	for _, l := range in.out {
+		if a, ok := linkAnchor(l); ok {
+			out = append(out, a)
+		}
+	}
+	out = append(out, bareAnchors(b.text, b.runs, in)...)
+	slices.SortFunc(out, func(a, b Anchor) int { return a.Span.Start - b.Span.Start })
+	return out[:min(len(out), maxAnchors)]
+}
+
+// readAnchor reads what stands in a code span.
+func readAnchor(text string, span Span, d *Document) (Anchor, bool) {
+	s := text[span.Start:span.End]
+	lead := len(s) - len(strings.TrimLeft(s, " "))
+	s = strings.Trim(s, " ")
+	span = Span{span.Start + lead, span.Start + lead + len(s)}
+	if s == "" || len(s) > maxAnchorBytes {
+		return Anchor{}, false
+	}
+	if name, line, ok := readPath(s); ok {
+		return Anchor{Kind: AnchorPath, Span: span, Name: name, Line: line}, true
+	}
+	// What a person prefers and where things are elsewhere is rarely said in the
+	// words of this workspace's programs.
+	if d.Type == TypeUser || d.Type == TypeReference {
+		return Anchor{}, false
+	}
+	if name, ok := readIdentifier(s); ok {
+		return Anchor{Kind: AnchorIdentifier, Span: span, Name: name}, true
+	}
+	return Anchor{}, false
+}
+
+// linkAnchor reads the target of a Markdown link that leads to no memory.
+func linkAnchor(l Link) (Anchor, bool) {
+	if l.Kind != LinkMarkdown || strings.EqualFold(path.Ext(l.Target), ".md") {
+		return Anchor{}, false
+	}
+	name, line, ok := readPath(l.Target)
+	if !ok || !strings.Contains(name, "/") {
+		return Anchor{}, false
+	}
+	if n, ok := strings.CutPrefix(l.Heading, "L"); ok && line == 0 {
+		line = atLine(n)
+	}
+	return Anchor{Kind: AnchorPath, Span: l.TargetSpan, Name: name, Line: line}, true
+}
+
+var barePath = regexp.MustCompile(`[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)+:\d+`)
+
+// bareAnchors are what is written as path:line outside of code and links.
+func bareAnchors(text string, runs []Span, in inlineScanner) (out []Anchor) {
+	taken := slices.Clone(in.codes)
+	for _, l := range in.out {
+		taken = append(taken, l.Span)
+	}
+	slices.SortFunc(taken, func(a, b Span) int { return a.Start - b.Start })
+	for _, run := range runs {
+		for _, m := range barePath.FindAllStringIndex(text[run.Start:run.End], maxAnchors) {
+			span := Span{run.Start + m[0], run.Start + m[1]}
+			before, _ := utf8.DecodeLastRuneInString(text[run.Start:span.Start])
+			if strings.ContainsRune(`/:\~$`, before) {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(taken, span.Start, func(t Span, at int) int { return t.End - at })
+			if i < len(taken) && taken[i].Start < span.End {
+				continue
+			}
+			if name, line, ok := readPath(text[span.Start:span.End]); ok {
+				out = append(out, Anchor{Kind: AnchorPath, Span: span, Name: name, Line: line})
+			}
+		}
+	}
+	return out
+}
+
+var (
+	pathLine  = regexp.MustCompile(`^(.+?)(?::(\d{1,7})(?:[:-]\d{1,7})*|#L(\d{1,7})(?:-L?\d{1,7})?)$`)
+	pathWord  = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_.@+()\[\]-]+$`)
+	pathExt   = regexp.MustCompile(`^\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+	productJS = regexp.MustCompile(`^[A-Z][A-Za-z]*\.(?:js|io|ts|net|NET)$`)
+)
+
+// readPath reads a path, relative to a workspace or absolute, and its line.
+func readPath(s string) (name string, line int, ok bool) {
+	if m := pathLine.FindStringSubmatch(s); m != nil {
+		s, line = m[1], atLine(m[2]+m[3])
+	}
+	s = strings.TrimPrefix(s, "./")
+	dir := strings.HasSuffix(s, "/")
+	s = strings.TrimSuffix(s, "/")
+	absolute := strings.HasPrefix(s, "/")
+	segments := strings.Split(strings.TrimPrefix(s, "/"), "/")
+	for _, seg := range segments {
+		if seg == "." || seg == ".." || !pathWord.MatchString(seg) || strings.HasPrefix(seg, "-") {
+			return "", 0, false
+		}
+	}
+	last := segments[len(segments)-1]
+	ext := pathExt.MatchString(path.Ext(last)) && path.Ext(last) != last
+	switch {
+	case strings.HasPrefix(s, "@"), strings.Contains(s, "..."):
+		return "", 0, false
+	case len(segments) == 1 && !absolute:
+		// A lone name is a file only when it can be nothing else.
+		if dir || !ext || !fileExtensions[strings.ToLower(path.Ext(last))] || productJS.MatchString(last) {
+			return "", 0, false
+		}
+	case strings.Contains(segments[0], ".") && !strings.HasPrefix(segments[0], ".") && !absolute:
+		return "", 0, false // a host: github.com/user/repository
+	case strings.ContainsAny(s, "()") && !ext:
+		return "", 0, false // a call
+	}
+	return s, line, true
+}
+
+func atLine(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// fileExtensions are those by which a name without a folder is taken for a file.
+var fileExtensions = func() map[string]bool {
+	m := map[string]bool{}
+	for ext := range strings.FieldsSeq(`.go .rs .py .rb .ts .tsx .js .jsx .mjs .cjs .java .kt .kts .scala .c .h .cc .cpp .hpp
+		.cs .fs .swift .m .mm .php .pl .lua .ex .exs .erl .hs .ml .clj .dart .zig .nim .jl .r .sh .bash .zsh .ps1 .sql
+		.proto .graphql .vue .svelte .css .scss .less .html .tf .gradle .cmake .yaml .yml .toml .json .xml .ini .cfg`) {
+		m[ext] = true
+	}
+	return m
+}()
+
+var (
+	qualified = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|->|#)[\p{L}_$][\p{L}\p{N}_$]*)*$`)
+	callTail  = regexp.MustCompile(`\([^()]*\)$`)
+	lastName  = regexp.MustCompile(`[\p{L}\p{N}_$]+$`)
+)
+
+// readIdentifier reads an identifier, a qualified one or a call. A plain word is
+// none, since it may be any word, unless it is called.
+func readIdentifier(s string) (name string, ok bool) {
+	plain := callTail.ReplaceAllString(s, "")
+	called := plain != s
+	if !qualified.MatchString(plain) {
+		return "", false
+	}
+	name = lastName.FindString(plain)
+	if utf8.RuneCountInString(name) < minIdentifier || productNames[strings.ToLower(name)] {
+		return "", false
+	}
+	if !called && !composed(name) {
+		return "", false
+	}
+	for _, prefix := range outsideVariables {
+		if strings.HasPrefix(name, prefix) {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// composed tells whether a name is written as programs write names of several
+// words: with an underscore inside, or with capitals inside.
+func composed(name string) bool {
+	if strings.Contains(strings.Trim(name, "_"), "_") {
+		return true
+	}
+	lower, inner := false, false
+	for i, r := range name {
+		switch {
+		case unicode.IsLower(r):
+			lower = true
+		case unicode.IsUpper(r) && i > 0:
+			inner = true
+		}
+	}
+	return lower && inner
+}
+
+// outsideVariables begin the names of variables that programs around a workspace
+// set, and that need not stand in it.
+var outsideVariables = []string{
+	"AWS_", "AZURE_", "GCP_", "GOOGLE_", "GITHUB_", "GITLAB_", "CI_", "NODE_", "NPM_", "PYTHON", "XDG_", "LC_", "LD_", "SSH_", "GIT_",
+	"DOCKER_", "KUBE", "ANTHROPIC_", "OPENAI_", "CLAUDE_", "QWEN_", "GEMINI_", "CODEX_", "MEMLS_",
+}
+
+// productNames are names of products that are written as identifiers are.
+var productNames = func() map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(`github gitlab javascript typescript postgresql mysql sqlite mongodb nodejs macos ios ipados
+		graphql oauth oauth2 openapi openssl youtube linkedin whatsapp webassembly websocket websockets openai chatgpt devops
+		jetbrains intellij pycharm vscode neovim kubernetes dynamodb cloudfront elasticsearch opensearch clickhouse rabbitmq
+		terraform bigquery powershell wordpress paypal dropbox onedrive sharepoint latex bibtex todowrite webfetch websearch
+		askuserquestion exitplanmode notebookedit multiedit todoread`) {
+		m[name] = true
+	}
+	return m
+}()
