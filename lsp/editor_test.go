@@ -9,11 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -38,6 +40,8 @@ var encodings = []string{"utf-8", "utf-16", ""}
 //
 //	root SCOPE DIR [readonly]    serves these roots instead
 //	untrusted                    the client does not trust its folder
+//	clock TIME DAYS              the time at which it plays, and the age of the files
+//	able                         declares all that the language features make use of
 //	capability PATH [JSON]       declares a capability, true by default
 //
 //	open FILE ['TEXT']           opens a file with its text on disk, or another
@@ -58,7 +62,8 @@ var encodings = []string{"utf-8", "utf-16", ""}
 //	show FILE                    shows a file as the editor has it
 //	recall QUERY                 shows the refs that are delivered
 //
-// In quotes \n, \r, \t and \u… stand for what they do in Go.
+// In quotes \n, \r, \t and \u… stand for what they do in Go. The acts of the
+// language features are described where they are written.
 func TestEditor(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join("..", "testdata", "editor", "*.txt"))
 	if err != nil || len(scripts) == 0 {
@@ -67,7 +72,10 @@ func TestEditor(t *testing.T) {
 	for _, path := range scripts {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			for _, encoding := range encodings {
-				t.Run("encoding "+encoding, func(t *testing.T) { runScript(t, path, encoding) })
+				t.Run("encoding "+encoding, func(t *testing.T) {
+					t.Parallel()
+					runScript(t, path, encoding)
+				})
 			}
 		})
 	}
@@ -153,6 +161,7 @@ type editor struct {
 	roots        []lsp.RootOption
 	trusted      bool
 	capabilities map[string]any
+	now          time.Time // zero: the real one
 
 	desk    *desk
 	open    map[string]string // texts by file
@@ -161,24 +170,32 @@ type editor struct {
 	last    any    // the last answer
 	about   string // the file that it is about
 	out     bytes.Buffer
+
+	items   []map[string]any // of the last completion
+	actions []map[string]any // the last code actions
+}
+
+// act is what an editor does for a line of a script.
+type act struct {
+	least int // of its arguments
+	do    func(args []string) error
 }
 
 func (e *editor) act(verb string, args []string) error {
-	acts := map[string]struct {
-		least int
-		do    func(args []string) error
-	}{
+	acts := map[string]act{
 		"root": {2, e.root}, "untrusted": {0, e.untrusted}, "capability": {1, e.capability},
 		"open": {1, e.opens}, "edit": {3, e.edits}, "insert": {3, e.inserts}, "replace": {2, e.replaces},
 		"save": {1, e.saves}, "close": {1, e.closes}, "write": {2, e.writes}, "remove": {1, e.removes},
 		"diagnostics": {1, e.diagnostics}, "nothing": {1, e.nothing}, "request": {1, e.requests}, "call": {1, e.calls}, "apply": {0, e.applies},
-		"show": {1, e.shows}, "recall": {1, e.recalls},
+		"show": {1, e.shows}, "recall": {1, e.recalls}, "clock": {2, e.clocks}, "able": {0, e.able},
 	}
+	maps.Copy(acts, e.readingActs())
+	maps.Copy(acts, e.editingActs())
 	a, ok := acts[verb]
 	if !ok || len(args) < a.least {
 		return errors.New("no such act")
 	}
-	if verb != "root" && verb != "untrusted" && verb != "capability" {
+	if !slices.Contains([]string{"root", "untrusted", "capability", "clock", "able"}, verb) {
 		e.sit()
 	}
 	return a.do(args)
@@ -223,11 +240,15 @@ func (e *editor) sit() {
 	if e.roots == nil {
 		e.roots = []lsp.RootOption{{Scope: "project", Path: e.store.path("memory")}}
 	}
+	var opt lsp.MemoryOptions
+	if !e.now.IsZero() {
+		opt.Now = func() time.Time { return e.now }
+	}
 	who := memoryClient{Encoding: e.encoding, Capabilities: e.capabilities}
 	if _, err := os.Stat(e.store.path("work")); err == nil {
 		who.Folders = []string{e.store.path("work")}
 	}
-	e.desk = sit(e.t, lsp.MemoryOptions{}, lsp.InitializationOptions{Roots: e.roots, Trusted: e.trusted}, who).settled()
+	e.desk = sit(e.t, opt, lsp.InitializationOptions{Roots: e.roots, Trusted: e.trusted}, who).settled()
 }
 
 func (e *editor) uri(file string) string { return "file://" + e.store.path(file) }
@@ -346,7 +367,7 @@ func (e *editor) seen(file, text string) error {
 	sum := sha256.Sum256([]byte(text))
 	e.desk.until(file+" as it is on disk", func(l lsp.ListResult) bool {
 		return slices.ContainsFunc(l.Documents, func(d lsp.ListedDocument) bool {
-			return d.URI == e.uri(file) && d.Version == "sha256:"+hex.EncodeToString(sum[:])
+			return e.name(d.URI) == file && d.Version == "sha256:"+hex.EncodeToString(sum[:])
 		})
 	})
 	return nil
@@ -355,7 +376,7 @@ func (e *editor) seen(file, text string) error {
 func (e *editor) removes(args []string) error {
 	e.store.remove(args[0])
 	e.desk.until(args[0]+" to go", func(l lsp.ListResult) bool {
-		return !slices.ContainsFunc(l.Documents, func(d lsp.ListedDocument) bool { return d.URI == e.uri(args[0]) })
+		return !slices.ContainsFunc(l.Documents, func(d lsp.ListedDocument) bool { return e.name(d.URI) == args[0] })
 	})
 	return nil
 }

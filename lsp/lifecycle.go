@@ -142,13 +142,22 @@ type initializeParams struct {
 			Diagnostics   struct {
 				RefreshSupport bool `json:"refreshSupport"`
 			} `json:"diagnostics"`
+			WorkspaceEdit jsontext.Value `json:"workspaceEdit"`
 		} `json:"workspace"`
 		Window struct {
-			WorkDoneProgress bool `json:"workDoneProgress"`
+			WorkDoneProgress bool           `json:"workDoneProgress"`
+			ShowDocument     jsontext.Value `json:"showDocument"`
 		} `json:"window"`
 		TextDocument struct {
 			Diagnostic         jsontext.Value `json:"diagnostic"`
 			PublishDiagnostics jsontext.Value `json:"publishDiagnostics"`
+			Completion         jsontext.Value `json:"completion"`
+			Hover              jsontext.Value `json:"hover"`
+			Definition         jsontext.Value `json:"definition"`
+			DocumentSymbol     jsontext.Value `json:"documentSymbol"`
+			CodeAction         jsontext.Value `json:"codeAction"`
+			Rename             jsontext.Value `json:"rename"`
+			FoldingRange       jsontext.Value `json:"foldingRange"`
 		} `json:"textDocument"`
 		Experimental struct {
 			Memory jsontext.Value `json:"memory"`
@@ -209,6 +218,7 @@ func (p *initializeParams) client() *Client {
 
 		PublishDiagnostics: declared(p.Capabilities.TextDocument.PublishDiagnostics),
 		RefreshDiagnostics: p.Capabilities.Workspace.Diagnostics.RefreshSupport,
+		Support:            p.support(),
 	}
 	if slices.Contains(p.Capabilities.General.PositionEncodings, encodingUTF8) {
 		c.PositionEncoding = encodingUTF8

@@ -120,6 +120,9 @@ func (f *features) register() error {
 	if err := f.registerEditing(); err != nil {
 		return err
 	}
+	if err := f.registerLanguage(); err != nil {
+		return err
+	}
 	f.s.CheckSettings(checkRoots)
 	f.s.OnInitialize(f.initialize)
 	f.s.OnSettings(f.reconfigure)

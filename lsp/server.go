@@ -155,8 +155,9 @@ type Client struct {
 	WorkDoneProgress bool     // takes progress that the server starts
 	PullDiagnostics  bool     // asks for diagnostics itself
 
-	PublishDiagnostics bool // shows diagnostics, also of files that are not open
-	RefreshDiagnostics bool // can be told to ask for diagnostics again
+	PublishDiagnostics bool    // shows diagnostics, also of files that are not open
+	RefreshDiagnostics bool    // can be told to ask for diagnostics again
+	Support            Support // of the language features
 }
 
 // Folder is one workspace folder.

@@ -367,6 +367,17 @@ type GetResult struct {
 	Cut         []string           `json:"cut,omitzero"` // which of entries, links and backlinks are not complete
 }
 
+// ShowParams are the params of memory/show.
+type ShowParams struct {
+	Ref string `json:"ref"` // may end in #<n>
+}
+
+// ShowResult is the result of memory/show.
+type ShowResult struct {
+	URI   string `json:"uri"`
+	Shown bool   `json:"shown"` // the client says that it shows it
+}
+
 // DocumentEntry is one entry of a file that holds several.
 type DocumentEntry struct {
 	Ref     string `json:"ref"` // ends in #<n>

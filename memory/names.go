@@ -175,3 +175,34 @@ func linkKeys(from *Document, target string) []string {
 	}
 	return keys
 }
+
+// Namesakes are the documents of d's root, d itself perhaps among them, that have
+// its file name or its title.
+func (s *Snapshot) Namesakes(d *Document) []*Document {
+	if d == nil || d.Root == nil {
+		return nil
+	}
+	names := s.named(d.Root.Prefix)
+	out := slices.Clone(names.stems[stemKey(d.Rel)])
+	for _, o := range names.titles[foldName(d.Title)] {
+		if !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Imagine is the snapshot with some documents in the place of others, as it would
+// be after a change of files that has not been made: to find out what links would
+// then lead to. It has no [Snapshot.Index].
+func (s *Snapshot) Imagine(removed, added []*Document) *Snapshot {
+	edit := s.docs.edit()
+	for _, d := range removed {
+		edit.remove(d.Ref)
+	}
+	for _, d := range added {
+		edit.put(d)
+	}
+	docs := edit.done()
+	return &Snapshot{Revision: s.Revision, docs: docs, roots: s.roots, names: &names{docs: docs}}
+}
