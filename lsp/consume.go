@@ -5,10 +5,13 @@ import (
 	"time"
 )
 
-// The points of a turn at which a host may add to its request.
+// The points of a turn at which a host may add to its request, and what else
+// telemetry calls a point of delivery.
 const (
 	pointInitial    = "initial"
 	pointToolResult = "tool_result"
+	pointPush       = "push"
+	pointDiscarded  = "discarded"
 )
 
 // initialWait is how long a host is kept waiting at the start of its turn.

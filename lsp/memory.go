@@ -69,7 +69,8 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		if opt.Watch == nil {
 			return errors.New("memory features without a watcher")
 		}
-		f := &features{s: s, opt: opt.withDefaults(), sessions: newSessions(s.Log()), changes: newChanges(), overlays: newOverlays(), publisher: newPublisher()}
+		f := &features{s: s, opt: opt.withDefaults(), changes: newChanges(), overlays: newOverlays(), publisher: newPublisher()}
+		f.sessions = newSessions(s.Log(), f.opt.Now, f.giveUp)
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
 		return f.register()
@@ -188,6 +189,7 @@ func (f *features) initialize(i *Initialization) error {
 		f.s.Go(f.rediscover)
 	}
 	f.s.Go(f.reportDiagnostics)
+	f.s.Go(f.expireSessions)
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()

@@ -15,6 +15,7 @@ const (
 	NotifyStatusChanged = "memory/statusChanged"
 	AskSecret           = "memory/secret"
 
+	notifyTelemetry   = "telemetry/event"
 	notifyShowMessage = "window/showMessage"
 	askConfiguration  = "workspace/configuration"
 )
@@ -28,6 +29,7 @@ func (s *Server) announceOwn() {
 	s.outgoing[NotifyRecallRefined] = NewOutgoing[RecallResult]()
 	s.outgoing[NotifyChanged] = NewUnasked(nil, mergeChanged)
 	s.outgoing[NotifyStatusChanged] = NewUnasked[StatusChangedParams](nil, nil)
+	s.outgoing[notifyTelemetry] = NewOutgoing[TelemetryEvent]()
 	s.outgoing[notifyShowMessage] = NewOutgoing[showMessageParams]()
 	s.asked[AskSecret] = NewAsked[SecretParams, SecretResult]()
 	s.asked[askConfiguration] = NewAsked[configurationParams, []any]()

@@ -66,13 +66,30 @@ func (f *features) settleHeld(r *pendingRecall, snap *memory.Snapshot, ranking *
 	r.pull.selection, r.pull.trace = selection, traceOf(ranking)
 	left := r.left()
 	summary := RefinedSummary{Refs: refsOf(left), Strategy: selection.Strategy, Status: selection.Status, LatencyMs: f.since(r)}
-	if len(left) == 0 && len(r.pull.sent) > 0 && summary.Status == recall.StatusDelivered {
-		summary.Status = recall.StatusAlreadyDelivered
+	if len(left) == 0 && summary.Status == recall.StatusDelivered {
+		summary.Status = statusOfRest(selection.Degraded)
 	}
 	f.settleLocked(r, outcomeSettled, "", summary)
 	if len(left) == 0 {
-		f.retireLocked(r, outcomeSettled, "")
+		f.retireLocked(r, outcomeSettled, "", delivery{
+			phase: phaseRefined, point: pointDiscarded, strategy: selection.Strategy,
+			reason: nothingToDeliver(summary.Status, len(r.pull.sent) > 0),
+		})
 	}
+}
+
+// statusOfRest is the status of a selection all of which the host has taken as
+// its fast result.
+func statusOfRest(degraded []recall.Degraded) string {
+	for _, d := range degraded {
+		switch d.Reason {
+		case recall.DegradedModelTimeout:
+			return recall.StatusTimedOut
+		case recall.DegradedModelInvalid, recall.DegradedModelUnavailable:
+			return recall.StatusFailed
+		}
+	}
+	return recall.StatusAlreadyDelivered
 }
 
 // left is what the selection holds beyond what the host has of it. Inv: the
@@ -138,6 +155,9 @@ func (f *features) handOver(r *pendingRecall, point string, result *RecallResult
 	if result.Phase == phaseFast {
 		result.Strategy = r.fast.Strategy
 		r.pull.sent = hits
+		if len(hits) > 0 {
+			f.observe(r, delivery{phase: phaseFast, point: point, strategy: result.Strategy, hits: hits})
+		}
 		return true
 	}
 	selection := &r.pull.selection
@@ -146,7 +166,11 @@ func (f *features) handOver(r *pendingRecall, point string, result *RecallResult
 	for _, d := range selection.Degraded {
 		result.Degraded = append(result.Degraded, DegradedReason{Reason: d.Reason, Detail: d.Detail})
 	}
-	f.retireLocked(r, outcomeSettled, "")
+	end := delivery{phase: phaseRefined, point: point, strategy: result.Strategy, hits: hits}
+	if len(hits) == 0 { // all of it has been forgotten since
+		end.point, end.reason = pointDiscarded, recall.StatusNoRelevant
+	}
+	f.retireLocked(r, outcomeSettled, "", end)
 	return true
 }
 

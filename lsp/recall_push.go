@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/memls/memls/memory"
@@ -47,6 +48,7 @@ type pendingRecall struct {
 	ctx     context.Context // of the work; ends with the recall
 	cancel  context.CancelFunc
 
+	matched  atomic.Int64  // memories that match
 	done     chan struct{} // closed when it has settled or ended: what its answer is made of is final
 	answered chan struct{} // closed when its answer has entered the outbox
 
@@ -72,6 +74,7 @@ func (f *features) fast(r *pendingRecall, snap *memory.Snapshot) (ranking *recal
 		f.unranked(r, err)
 		return nil, nil, false
 	}
+	r.matched.Store(int64(ranking.Total))
 	if r.pull != nil {
 		fast := ranking.Fast(r.limit)
 		return ranking, fast, f.holdFast(r, snap, ranking, fast)
@@ -102,22 +105,25 @@ func (f *features) sendFast(r *pendingRecall, result *RecallResult, hits []recal
 	if r.ended {
 		return false
 	}
-	f.deliverLocked(r, NotifyRecallFast, result, hits)
+	if f.deliverLocked(r, NotifyRecallFast, result, hits) && len(hits) > 0 {
+		f.observe(r, delivery{phase: phaseFast, point: pointPush, strategy: result.Strategy, hits: hits})
+	}
 	r.fast = FastSummary{Refs: refsOf(hits), Strategy: result.Strategy, LatencyMs: result.LatencyMs}
 	return true
 }
 
 // deliverLocked sends a result and enters what it carries into the ledger. A
-// document is delivered when its frame has entered the outbox. Inv: the
-// session's mu is held.
-func (f *features) deliverLocked(r *pendingRecall, method string, result *RecallResult, hits []recall.Hit) {
+// document is delivered when its frame has entered the outbox; false says that it
+// has not. Inv: the session's mu is held.
+func (f *features) deliverLocked(r *pendingRecall, method string, result *RecallResult, hits []recall.Hit) bool {
 	if err := f.s.Notify(method, result); err != nil {
 		f.s.log.Debug("recall not delivered", "method", method, "err", err)
-		return
+		return false
 	}
 	for i := range hits {
 		r.session.ledger.deliver(&hits[i], r.number)
 	}
+	return true
 }
 
 // whileLoading carries a recall through that came before the first scan was
@@ -138,6 +144,7 @@ func (f *features) whileLoading(r *pendingRecall) {
 			f.unranked(r, err)
 			return
 		}
+		r.matched.Store(int64(ranking.Total))
 	}
 	f.choose(r, snap, ranking, sent)
 }
@@ -231,20 +238,30 @@ func (f *features) sendRefined(r *pendingRecall, result *RecallResult, hits []re
 // endLocked sends the terminal event and ends the recall. Inv: the session's mu
 // is held, and the recall has not ended.
 func (f *features) endLocked(r *pendingRecall, result *RecallResult, hits []recall.Hit, outcome string) {
-	if r.pull == nil {
-		f.deliverLocked(r, NotifyRecallRefined, result, hits)
+	end := delivery{phase: phaseRefined, point: pointDiscarded, strategy: result.Strategy, reason: result.Reason}
+	if r.settled {
+		end.strategy = r.refined.Strategy
+	}
+	switch {
+	case r.pull == nil && f.deliverLocked(r, NotifyRecallRefined, result, hits) && len(hits) > 0:
+		end.point, end.hits = pointPush, hits
+	case outcome == outcomeSettled:
+		end.reason = nothingToDeliver(result.Status, len(r.fast.Refs) > 0)
 	}
 	f.settleLocked(r, outcome, result.Reason, RefinedSummary{
 		Refs: refsOf(hits), Status: result.Status, Strategy: result.Strategy,
 		Retract: result.Retract, LatencyMs: result.LatencyMs,
 	})
-	f.retireLocked(r, outcome, result.Reason)
+	f.retireLocked(r, outcome, result.Reason, end)
 }
 
-// retireLocked notes that nothing more of the recall will be delivered. Inv: the
-// session's mu is held.
-func (f *features) retireLocked(r *pendingRecall, outcome, reason string) {
+// retireLocked notes that nothing more of the recall will be delivered after end.
+// Inv: the session's mu is held.
+//
+// Inv: it is called once for a recall, and so is the terminal event.
+func (f *features) retireLocked(r *pendingRecall, outcome, reason string, end delivery) {
 	r.ended = true
+	f.observe(r, end)
 	r.session.closed(r.turn, outcome, reason)
 	if r.session.pending == r {
 		r.session.pending = nil
@@ -258,6 +275,9 @@ func (f *features) settleLocked(r *pendingRecall, outcome, reason string, refine
 		return
 	}
 	r.settled, r.outcome, r.reason, r.refined = true, outcome, reason, refined
+	if outcome == outcomeSettled {
+		f.observeSelection(r)
+	}
 	if r.fast.Strategy == "" { // it ended before its fast result
 		r.fast.Strategy = recall.StrategyNone
 	}
@@ -312,6 +332,15 @@ func (f *features) endAll(context.Context) {
 			f.cancelLocked(s.pending, reasonShutdown)
 		}
 	})
+}
+
+// giveUp ends what is pending of a session that is forgotten.
+func (f *features) giveUp(s *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending != nil {
+		f.cancelLocked(s.pending, reasonNoSafePoint)
+	}
 }
 
 // compose makes a result of hits, and says which of them it carries.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/memls/memls/memory"
 )
@@ -19,6 +20,11 @@ const (
 	maxTurns = 64
 	// maxTools is how many distinct tool names of a session are remembered.
 	maxTools = 20
+	// sessionAge is how long a session is kept that is not used: longer than a
+	// person is away from a conversation that is still open on the screen.
+	sessionAge = 24 * time.Hour
+	// sessionRound is how often sessions that are too old are looked for.
+	sessionRound = time.Hour
 	// maxName bounds a session, a token and the name of a tool, in bytes.
 	maxName = 256
 )
@@ -27,7 +33,8 @@ const (
 // it uses, and at most one recall that is pending.
 type session struct {
 	name string
-	used uint64 // when it was used last, in the order of uses; guarded by sessions.mu
+	used uint64    // when it was used last, in the order of uses; guarded by sessions.mu
+	at   time.Time // the same by the clock
 
 	mu      sync.Mutex
 	pending *pendingRecall // nil, or not ended
@@ -46,14 +53,16 @@ type session struct {
 // sessions are those of one connection.
 type sessions struct {
 	log *slog.Logger
+	now func() time.Time
+	end func(*session) // gives up what is pending of a session that is forgotten
 
 	mu    sync.Mutex
 	table map[string]*session
 	uses  uint64
 }
 
-func newSessions(log *slog.Logger) *sessions {
-	return &sessions{log: log, table: map[string]*session{}}
+func newSessions(log *slog.Logger, now func() time.Time, end func(*session)) *sessions {
+	return &sessions{log: log, now: now, end: end, table: map[string]*session{}}
 }
 
 // get returns the session of a name, new or not.
@@ -65,12 +74,17 @@ func (t *sessions) get(name string) *session {
 		s = &session{name: name}
 		t.table[name] = s
 	}
-	t.uses++
-	s.used = t.uses
+	t.use(s)
 	if len(t.table) > maxSessions {
 		t.evict()
 	}
 	return s
+}
+
+// use notes that a session is in use. Inv: mu is held.
+func (t *sessions) use(s *session) {
+	t.uses++
+	s.used, s.at = t.uses, t.now()
 }
 
 // find returns the session of a name, or nil.
@@ -79,8 +93,7 @@ func (t *sessions) find(name string) *session {
 	defer t.mu.Unlock()
 	s := t.table[name]
 	if s != nil {
-		t.uses++
-		s.used = t.uses
+		t.use(s)
 	}
 	return s
 }
@@ -97,10 +110,42 @@ func (t *sessions) evict() {
 	if oldest == nil {
 		return // all are at work; how many can be is bounded by the connection
 	}
-	delete(t.table, oldest.name)
+	t.forget(oldest)
 	t.log.Info("a session was forgotten, what it holds may be delivered again", "kept", maxSessions)
 }
 
+// forget forgets a session. Inv: mu is held.
+func (t *sessions) forget(s *session) {
+	delete(t.table, s.name)
+	t.end(s)
+}
+
+// expire forgets sessions that have not been used for too long.
+func (t *sessions) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.now().Add(-sessionAge)
+	for _, s := range t.table {
+		if !s.at.After(before) && s.idle() {
+			t.forget(s)
+		}
+	}
+}
+
+// expireSessions looks for old sessions until ctx ends.
+func (f *features) expireSessions(ctx context.Context) {
+	for {
+		select {
+		case <-f.opt.After(sessionRound):
+			f.sessions.expire()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// idle tells whether no work goes on for a session; a selection may wait for its
+// host.
 func (s *session) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

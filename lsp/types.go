@@ -258,6 +258,23 @@ type ScheduledWork struct {
 	Reason string `json:"reason,omitzero"`
 }
 
+// TelemetryEvent is the params of telemetry/event. It holds counts, durations and
+// the values of enumerations: nothing that was asked, said, written or named.
+type TelemetryEvent struct {
+	Type string `json:"type"` // memory.recall, memory.recall.delivery
+	// How a selection was made.
+	Strategy string `json:"strategy,omitzero"`
+	Status   string `json:"status,omitzero"`   // of a memory.recall
+	Delivery string `json:"delivery,omitzero"` // of a memory.recall: push, pull
+	// What was delivered of it, or why nothing was.
+	Phase         string `json:"phase,omitzero"`
+	DeliveryPoint string `json:"deliveryPoint,omitzero"` // initial, tool_result, push, discarded
+	DiscardReason string `json:"discardReason,omitzero"`
+	Documents     int    `json:"documents"`           // selected, or delivered
+	Candidates    int    `json:"candidates,omitzero"` // memories that match, of a memory.recall
+	LatencyMs     int64  `json:"latencyMs"`           // since the request
+}
+
 // ToolUsedParams are the params of the notification memory/toolUsed.
 type ToolUsedParams struct {
 	Session string `json:"session"`
