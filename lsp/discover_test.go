@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -315,5 +316,23 @@ func TestFolderCapabilityIsDeclared(t *testing.T) {
 	d.call("initialize", fmt.Sprintf(`{"processId":null,"capabilities":{},"workspaceFolders":[{"uri":"file://%s","name":"x"}]}`, t.TempDir()), &result)
 	if w := result.Capabilities.Workspace.WorkspaceFolders; !w.Supported || !w.ChangeNotifications {
 		t.Errorf("%+v", result)
+	}
+}
+
+// The status shows where an index and the files beside it differ, both ways.
+func TestIndexDriftIsInTheStatus(t *testing.T) {
+	s := newStore(t, map[string]string{
+		"a.md": note("A", "d", "x"), "left out.md": note("B", "d", "x"), "old.md": "---\nexpires_at: 2001-01-01\n---\nx",
+		"MEMORY.md": "# Index\n\n- [A](a.md) — x\n- [Gone](gone.md) — y\n",
+	})
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	want := lsp.IndexStatus{
+		Listed: 1, Missing: []lsp.IndexedName{{Target: "gone.md", Line: 3}}, MissingTotal: 1, Unlisted: []string{"project:left%20out.md"}, UnlistedTotal: 1, Lines: 4, Bytes: 51,
+	}
+	if got := d.status().Roots[0].Index; got == nil || !reflect.DeepEqual(*got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := sit(t, lsp.MemoryOptions{}, serving(newStore(t, gateways()))).settled().status().Roots[0].Index; got != nil {
+		t.Errorf("without an index: %+v", got)
 	}
 }

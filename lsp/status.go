@@ -10,14 +10,20 @@ import (
 	"github.com/memls/memls/memory"
 )
 
-// maxSkipped bounds the skipped entries that are listed of one root.
-const maxSkipped = 200
+// Bounds of what is listed of one root.
+const (
+	maxSkipped = 200
+	maxDrift   = 50
+)
 
 // status serves memory/status. It waits for nothing.
 func (f *features) status(context.Context, *StatusParams) (*StatusResult, error) {
 	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: ModelStatus{State: "none"}, Process: f.process()}
+	snap := f.catalog().Snapshot()
 	for _, root := range f.catalog().Status() {
-		r.Roots = append(r.Roots, rootStatus(root))
+		s := rootStatus(root)
+		s.Index = f.indexStatus(snap, root)
+		r.Roots = append(r.Roots, s)
 	}
 	r.Discovered, r.Notes = f.discovered()
 	if m := f.models.current(); m != nil {
@@ -39,6 +45,28 @@ func rootStatus(r memory.RootStatus) RootStatus {
 	s.Folders = slices.Collect(r.Root.Folders.All())
 	for _, k := range r.Skipped[:min(len(r.Skipped), maxSkipped)] {
 		s.Skipped = append(s.Skipped, SkippedFile{Path: k.Path, Reason: k.Reason})
+	}
+	return s
+}
+
+// indexStatus compares the index of a root with its documents; nil when there is
+// none that can be read.
+func (f *features) indexStatus(snap *memory.Snapshot, r memory.RootStatus) *IndexStatus {
+	if r.Index == nil {
+		return nil
+	}
+	options := memory.IndexOptions{Now: f.opt.Now()}
+	drift := r.Index.Drift(snap.Of(r.Root), options.Active)
+	s := &IndexStatus{
+		Listed: drift.Listed, MissingTotal: len(drift.Missing), UnlistedTotal: len(drift.Unlisted), Repeated: len(drift.Repeated),
+		Lines: drift.Lines, Bytes: drift.Bytes, TooLarge: drift.TooLarge,
+	}
+	at := newPositions(r.Index.Doc.Text, f.s.Client().PositionEncoding)
+	for _, m := range drift.Missing[:min(len(drift.Missing), maxDrift)] {
+		s.Missing = append(s.Missing, IndexedName{Target: memory.CleanLine(m.Target.Target), Line: int(at.rangeOf(m.Target.NameSpan).Start.Line)})
+	}
+	for _, d := range drift.Unlisted[:min(len(drift.Unlisted), maxDrift)] {
+		s.Unlisted = append(s.Unlisted, d.Ref)
 	}
 	return s
 }

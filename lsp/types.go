@@ -456,10 +456,30 @@ type RootStatus struct {
 	OnDisk       int           `json:"onDisk"`     // memory files, without MEMORY.md
 	Catalogued   int           `json:"catalogued"` // the same, as recall sees them
 	Skipped      []SkippedFile `json:"skipped"`
-	SkippedTotal int           `json:"skippedTotal"` // more than len(skipped) when the list was cut
+	SkippedTotal int           `json:"skippedTotal"`   // more than len(skipped) when the list was cut
+	Index        *IndexStatus  `json:"index,omitzero"` // of its MEMORY.md
 	Watch        WatchStatus   `json:"watch"`
 	LastEventAt  time.Time     `json:"lastEventAt,omitzero"`
 	Revision     uint64        `json:"revision"`
+}
+
+// IndexStatus says how the MEMORY.md of a root and the files beside it agree.
+type IndexStatus struct {
+	Listed        int           `json:"listed"` // memories that it names
+	Missing       []IndexedName `json:"missing"`
+	MissingTotal  int           `json:"missingTotal"`
+	Unlisted      []string      `json:"unlisted"` // refs of memories that it does not name
+	UnlistedTotal int           `json:"unlistedTotal"`
+	Repeated      int           `json:"repeated"` // further entries about files that have one
+	Lines         int           `json:"lines"`
+	Bytes         int           `json:"bytes"`
+	TooLarge      bool          `json:"tooLarge,omitzero"` // programs cut it off
+}
+
+// IndexedName is a name of a memory that is not there.
+type IndexedName struct {
+	Target string `json:"target"`
+	Line   int    `json:"line"` // from 0
 }
 
 // DiscoveredPlace is a directory in which memories were looked for.

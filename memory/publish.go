@@ -116,7 +116,7 @@ func changeSet(rev uint64, removed, added []*Document) *ChangeSet {
 func (s *source) status() RootStatus {
 	st := &s.state
 	root := s.root.Load()
-	r := RootStatus{Root: root, Revision: st.revision, HasIndex: st.hasIndex}
+	r := RootStatus{Root: root, Revision: st.revision, HasIndex: st.hasIndex, Index: st.index}
 	if st.stale {
 		s.listSkips()
 	}

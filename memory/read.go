@@ -234,8 +234,9 @@ const (
 type result struct {
 	rel     string
 	outcome outcome
-	doc     *Document // without Ref, Root and Rel
-	version string    // of the bytes, when there are any
+	doc     *Document  // without Ref, Root and Rel
+	index   *IndexFile // of a file that is the index
+	version string     // of the bytes, when there are any
 	reason  string
 	attempt int // how often it has been read since it last succeeded
 }

@@ -48,8 +48,9 @@ type RootStatus struct {
 	Reason     string
 	OnDisk     int
 	Catalogued int
-	Skipped    []Skip // by path; not to be changed
-	HasIndex   bool   // a MEMORY.md lies directly in the root
+	Skipped    []Skip     // by path; not to be changed
+	HasIndex   bool       // a MEMORY.md lies directly in the root
+	Index      *IndexFile // what is in it; nil while it cannot be read, which is then a Skip
 	// Watch and LastEventAt are those of the moment at which the snapshot was
 	// published; [Catalog.Status] has those of now.
 	Watch       WatchStatus
@@ -95,7 +96,7 @@ func (s *Snapshot) Loading() bool {
 // same tells whether two statuses differ in more than time stamps.
 func (r RootStatus) same(o RootStatus) bool {
 	return r.sameState(o) && r.OnDisk == o.OnDisk && r.Catalogued == o.Catalogued &&
-		r.HasIndex == o.HasIndex && slices.Equal(r.Skipped, o.Skipped)
+		r.HasIndex == o.HasIndex && r.Index == o.Index && slices.Equal(r.Skipped, o.Skipped)
 }
 
 // sameState tells whether a person would call the state of the root unchanged.

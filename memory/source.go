@@ -52,6 +52,8 @@ type sourceState struct {
 	files     map[string]*entry // every .md file that the watcher lists, without the index
 	documents int
 	hasIndex  bool
+	index     *IndexFile
+	indexFile entry             // how reading the index went; it has no document
 	skips     []Skip            // those of the watcher
 	failures  map[string]string // files that could not be read, and why
 	skipped   []Skip            // both, and the roots inside this one, by path
@@ -91,6 +93,15 @@ func (s *sourceState) add(rel string) *entry {
 		s.stale = s.stale || len(s.skips) > 0
 	}
 	return e
+}
+
+// entry is what is known of a file, or of the index; nil for one that is not
+// listed.
+func (s *sourceState) entry(rel string) *entry {
+	if rel == IndexName {
+		return &s.indexFile
+	}
+	return s.files[rel]
 }
 
 // drop forgets a file.
@@ -278,6 +289,7 @@ func (s *source) sort(fc FileChange, u *update) []string {
 		switch {
 		case rel == IndexName:
 			u.index = true
+			changed = append(changed, rel)
 		case owner.owns(rel) && !isIndex(rel):
 			changed = append(changed, rel)
 		}
@@ -371,6 +383,9 @@ func (s *source) load(r *reader, rel string, attempt int) result {
 		old = nil // of a root that bore the prefix before, or served it otherwise
 	}
 	res := r.load(rel, old, s.c.opt.Now())
+	if rel == IndexName && res.doc != nil {
+		res.index = newIndexFile(res.doc)
+	}
 	res.attempt = attempt
 	if attempt > 0 && res.outcome == outcomeHalf {
 		res.outcome = outcomeRead

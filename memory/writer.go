@@ -177,12 +177,13 @@ func (w *writer) apply(u update) {
 		for rel, e := range s.files {
 			s.drop(&c, rel, e)
 		}
-		s.skips, s.stale, s.hasIndex = nil, true, false
+		s.skips, s.stale = nil, true
+		s.dropIndex()
 		s.swept, s.openFault = false, ""
 	}
 	for _, rel := range u.removed {
 		if rel == IndexName {
-			s.hasIndex = false
+			s.dropIndex()
 		}
 		if e := s.files[rel]; e != nil {
 			s.drop(&c, rel, e)
@@ -190,7 +191,9 @@ func (w *writer) apply(u update) {
 	}
 	s.hasIndex = s.hasIndex || u.index
 	for _, rel := range u.listed {
-		s.add(rel)
+		if rel != IndexName {
+			s.add(rel)
+		}
 	}
 	for _, res := range u.results {
 		w.take(u.src, res, &c)
@@ -234,6 +237,10 @@ func compareSkips(a, b Skip) int {
 // take applies what reading one file came to.
 func (w *writer) take(src *source, res result, c *change) {
 	s := &src.state
+	if res.rel == IndexName {
+		w.takeIndex(src, res)
+		return
+	}
 	e := s.add(res.rel)
 	e.retry = 0
 	switch res.outcome {
@@ -288,7 +295,7 @@ func (w *writer) retry(src *source, rel string, e *entry, attempt int, wait time
 // retried applies a read that was made again, and gives the number of the one
 // that follows it, or 0.
 func (w *writer) retried(src *source, seq uint64, res result, openFault string) uint64 {
-	e := src.state.files[res.rel]
+	e := src.state.entry(res.rel)
 	// Whatever the watcher reported in the meantime is newer.
 	if src.state.stopped || e == nil || e.retry != seq {
 		return 0
@@ -337,7 +344,7 @@ func (w *writer) recheck() {
 			continue
 		}
 		for rel := range src.state.failures {
-			if e := src.state.files[rel]; e.failed && e.retry == 0 {
+			if e := src.state.entry(rel); e.failed && e.retry == 0 {
 				w.retry(src, rel, e, maxAttempts, 0)
 			}
 		}

@@ -39,6 +39,8 @@ type rootFlags struct {
 	writes bool
 	// shows has everything be shown, also when nothing can be read.
 	shows bool
+	// bare has nothing take the place of roots when there are none.
+	bare bool
 }
 
 func (f *rootFlags) add(cmd *cobra.Command) {

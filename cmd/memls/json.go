@@ -122,8 +122,11 @@ func newDocumentJSON(h recall.Hit, phase string, now time.Time) documentJSON {
 	return j
 }
 
-func pathOf(d *memory.Document) string {
-	return filepath.Join(d.Root.Real, filepath.FromSlash(d.Rel))
+func pathOf(d *memory.Document) string { return pathIn(d.Root, d.Rel) }
+
+// pathIn is a file of a root without symlinks.
+func pathIn(root *memory.Root, rel string) string {
+	return filepath.Join(root.Real, filepath.FromSlash(rel))
 }
 
 // lineOf is the line, from 1, in which the byte at offset stands. LF, CRLF and

@@ -100,7 +100,7 @@ is used.
 	flags.StringVar(&p.logLevel, "log-level", "", "log from this `LEVEL` on: debug, info, warn, error, off (default: error; serve: info)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	complete(root, "log-level", logLevels...)
-	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.serveCommand(), p.evalCommand(), p.versionCommand())
+	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.serveCommand(), p.evalCommand(), p.versionCommand())
 	return root
 }
 

@@ -32,7 +32,7 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 	if err != nil {
 		return nil, err
 	}
-	o = &opened{sample: len(configs) == 0, found: found}
+	o = &opened{sample: len(configs) == 0 && !f.bare, found: found}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close())

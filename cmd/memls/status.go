@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +37,9 @@ out for that), and how a server would notice changes.
 ` + rootHelp + `
 --json prints one object: memories, sample, loadMs, and roots, a list of {id,
 scope, path, real, profile, state, reason, readOnly, onDisk, catalogued,
-hasIndex, skipped: [{path, reason}], problems: [{path, line, code, severity,
-message}], watch: {mode, reason}}. state is ready, degraded, missing, untrusted
+hasIndex, index: {listed, missing, unlisted, repeated, lines, bytes, tooLarge}
+(how a MEMORY.md and the files beside it agree), skipped: [{path, reason}],
+problems: [{path, line, code, severity, message}], watch: {mode, reason}}. state is ready, degraded, missing, untrusted
 or error; severity is error, warning or info. Without --root also project,
 trusted, discovered, a list of {profile, scope, path, state, reason} with state
 served, new, absent, untrusted, refused or off, and notes.
@@ -89,6 +91,7 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 		}
 		out.printf("%s  %s\n", out.styled(styleBold, string(r.Root.Scope)), safeLine(where))
 		out.root(r, problemsOf(o.snap, r.Root), f.all)
+		out.drift(o, r)
 	}
 	if o.found != nil {
 		out.looked(o.found, f.all)
@@ -113,7 +116,9 @@ func (p *page) root(r memory.RootStatus, problems []fileProblem, all bool) {
 	if r.Watch.Reason != "" {
 		watch += ": " + safeLine(r.Watch.Reason)
 	}
-	p.hanging("  watched   ", "by "+watch)
+	if watch != "" {
+		p.hanging("  watched   ", "by "+watch)
+	}
 	shown := r.Skipped
 	if !all {
 		shown = shown[:min(len(shown), shownEntries)]
@@ -232,6 +237,7 @@ type rootStatusJSON struct {
 	OnDisk     int           `json:"onDisk"`
 	Catalogued int           `json:"catalogued"`
 	HasIndex   bool          `json:"hasIndex"`
+	Index      *indexJSON    `json:"index,omitempty"`
 	Skipped    []skipJSON    `json:"skipped"`
 	Problems   []fileProblem `json:"problems"`
 	Watch      watchJSON     `json:"watch"`
@@ -244,7 +250,12 @@ func (p *program) statusJSON(o *opened) error {
 		LoadMs   float64          `json:"loadMs"`
 		Roots    []rootStatusJSON `json:"roots"`
 		surroundingsJSON
-	}{o.snap.Len(), o.sample, rounded(o.took), []rootStatusJSON{}, newSurroundingsJSON(o.found)}
+	}{o.snap.Len(), o.sample, rounded(o.took), newRootsJSON(o), newSurroundingsJSON(o.found)}
+	return p.printJSON(out)
+}
+
+func newRootsJSON(o *opened) []rootStatusJSON {
+	roots := []rootStatusJSON{}
 	for _, r := range o.status {
 		j := rootStatusJSON{
 			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, Profile: r.Root.Profile, State: string(r.State), Reason: r.Reason,
@@ -254,7 +265,65 @@ func (p *program) statusJSON(o *opened) error {
 		for _, s := range r.Skipped {
 			j.Skipped = append(j.Skipped, skipJSON{s.Path, s.Reason})
 		}
-		out.Roots = append(out.Roots, j)
+		j.Index = newIndexJSON(o, r)
+		roots = append(roots, j)
 	}
-	return p.printJSON(out)
+	return roots
+}
+
+// indexJSON is how an index and the files beside it agree.
+type indexJSON struct {
+	Listed   int      `json:"listed"`
+	Missing  []string `json:"missing"`
+	Unlisted []string `json:"unlisted"`
+	Repeated int      `json:"repeated"`
+	Lines    int      `json:"lines"`
+	Bytes    int      `json:"bytes"`
+	TooLarge bool     `json:"tooLarge"`
+}
+
+// driftOf compares the index of a root with its files; ok is false when there is
+// none that can be read.
+func driftOf(o *opened, r memory.RootStatus) (drift memory.Drift, ok bool) {
+	if r.Index == nil {
+		return drift, false
+	}
+	return r.Index.Drift(o.snap.Of(r.Root), memory.IndexOptions{Now: time.Now()}.Active), true
+}
+
+func newIndexJSON(o *opened, r memory.RootStatus) *indexJSON {
+	drift, ok := driftOf(o, r)
+	if !ok {
+		return nil
+	}
+	j := &indexJSON{
+		Listed: drift.Listed, Missing: []string{}, Unlisted: []string{}, Repeated: len(drift.Repeated),
+		Lines: drift.Lines, Bytes: drift.Bytes, TooLarge: drift.TooLarge,
+	}
+	for _, m := range drift.Missing {
+		j.Missing = append(j.Missing, m.Target.Target)
+	}
+	for _, d := range drift.Unlisted {
+		j.Unlisted = append(j.Unlisted, d.Rel)
+	}
+	return j
+}
+
+// drift tells how the index of a root and its files agree.
+func (p *page) drift(o *opened, r memory.RootStatus) {
+	drift, ok := driftOf(o, r)
+	if !ok {
+		return
+	}
+	text := fmt.Sprintf("%s lists %s", memory.IndexName, count(drift.Listed, "memory"))
+	if n := len(drift.Missing); n > 0 {
+		text += fmt.Sprintf(", names %d that %s not there", n, strings.TrimSpace(isAre(n)))
+	}
+	if n := len(drift.Unlisted); n > 0 {
+		text += fmt.Sprintf(", leaves out %d", n)
+	}
+	if drift.TooLarge {
+		text += fmt.Sprintf("; with %d lines and %d bytes it is larger than what programs load", drift.Lines, drift.Bytes)
+	}
+	p.hanging("  index     ", text)
 }

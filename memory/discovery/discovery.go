@@ -213,7 +213,7 @@ func (f *finder) lookAll(places []candidate) {
 	for i, c := range places {
 		if p := &f.res.Places[first+i]; c.writes && p.State == StateAbsent {
 			if f.untrusted(c) {
-				p.Reason = "the first memory of this project would be written there, once the workspace is trusted"
+				p.Reason = "there is no such directory yet; the first memory of its scope is written there once the workspace is trusted"
 				return
 			}
 			p.State, p.Reason = StateNew, "there is no such directory yet; the first memory of its scope is written there"

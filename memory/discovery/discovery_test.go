@@ -416,7 +416,7 @@ func TestSEC_07_TheWorkspaceDecidesNothing(t *testing.T) {
 	// Not even when the person's own variables lead there.
 	w.env["QWEN_CODE_MEMORY_LOCAL"] = "1"
 	w.env["QWEN_HOME"] = w.path("ws/.qwen")
-	w.mkdir("ws/.qwen/memories")
+	w.write("ws/.qwen/memories/x.md", "x")
 	r := w.find(discovery.Request{}, "ws")
 	w.want(r, "project ws/.qwen/memory untrusted", "project ws/.memory untrusted", "team ws/.qwen/team-memory untrusted", "user ws/.qwen/memories untrusted")
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not read") || r.Served() != 0 || r.Closed() != 4 {

@@ -28,7 +28,9 @@ func (f *finder) readSettings() {
 // whether there is one that could be read.
 func (f *finder) userSettings(path string, into any) bool {
 	if !f.req.Trusted && f.inside(path) {
-		f.note("%s lies in a workspace that is not trusted, and is not read", path)
+		if isFile(path) {
+			f.note("%s lies in a workspace that is not trusted, and is not read", path)
+		}
 		return false
 	}
 	raw, err := readSmall(path, maxSettings)
