@@ -31,6 +31,38 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// The corpus with the deviations of real files, read one after the other.
+func BenchmarkParseRealFiles(b *testing.B) {
+	files := corpus(b)
+	size := 0
+	for _, m := range files {
+		size += len(m.text)
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, m := range files {
+			memory.Parse([]byte(m.text))
+		}
+	}
+}
+
+// What hostile inputs cost, each of them: the worst is the bound.
+func BenchmarkParseHostile(b *testing.B) {
+	for name, s := range hostile() {
+		b.Run(fmt.Sprintf("%s-%dKiB", name, len(s)>>10), func(b *testing.B) {
+			raw := []byte(s)
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				d := memory.Parse(raw)
+				memory.Keys(d)
+				memory.Entries(d)
+				memory.Links(d)
+			}
+		})
+	}
+}
+
 // What one changed file costs beside n others, from the watcher's report to the
 // published snapshot; the write itself is not timed.
 func BenchmarkCatalogUpdate(b *testing.B) {

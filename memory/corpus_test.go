@@ -37,7 +37,7 @@ type features struct {
 }
 
 // deal gives a feature to n of the files for which ok holds.
-func (f *features) deal(t *testing.T, name string, n int, ok func(i int) bool) {
+func (f *features) deal(t testing.TB, name string, n int, ok func(i int) bool) {
 	t.Helper()
 	var eligible []int
 	for i := range corpusFiles {
@@ -87,7 +87,7 @@ func corpusSize(i int) int {
 	return []int{120_000, 226_307}[i-973]
 }
 
-func corpusFeatures(t *testing.T) *features {
+func corpusFeatures(t testing.TB) *features {
 	f := &features{rng: rand.New(rand.NewPCG(975, 41)), has: map[string]map[int]bool{}}
 	f.deal(t, "plain", 99, nil)
 	f.deal(t, "unclosed", 1, func(i int) bool { return f.none(i, "plain") })
@@ -129,7 +129,7 @@ func corpusFeatures(t *testing.T) *features {
 }
 
 // corpus makes the files, the same ones every time.
-func corpus(t *testing.T) []made {
+func corpus(t testing.TB) []made {
 	f := corpusFeatures(t)
 	var kinds []string
 	for _, k := range []struct {
@@ -408,7 +408,7 @@ func TestRealIndexesDrift(t *testing.T) {
 		line := fmt.Sprintf([]string{"- [%s](%s) — %s", "- [%s](%s) - %s", "- [%s](%s): %s"}[i%3], strings.NewReplacer("[", "(", "]", ")").Replace(m.title), name, hook(i))
 		switch {
 		case listed < 11:
-			line = fmt.Sprintf("- `%s` — %s", m.rel, hook(i))
+			line = "- `" + m.rel + "` — " + hook(i)
 		case listed < 20:
 			line = fmt.Sprintf("%d. [%s](%s) — %s", listed, m.title, name, hook(i))
 		}

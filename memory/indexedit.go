@@ -113,15 +113,30 @@ func (e *indexEditor) omitAll() {
 }
 
 func (e *indexEditor) done() IndexChange {
-	e.change.Replace = e.reps
-	text, err := ReplaceText(e.text, e.reps...)
-	if err != nil {
-		// Inv: each line is replaced once or taken out, and entries are added
-		// between lines only.
-		panic("memory: edits of an index overlap: " + err.Error())
-	}
-	e.change.Text = text
+	e.change.Replace = apart(e.reps)
+	e.change.Text = replaced(e.text, e.change.Replace)
 	return e.change
+}
+
+// apart puts replacements in order and leaves out those inside others: two links
+// may share a definition, which may be taken out.
+func apart(reps []Replacement) []Replacement {
+	slices.SortStableFunc(reps, func(a, b Replacement) int {
+		switch {
+		case a.Start != b.Start:
+			return a.Start - b.Start
+		case (a.Len() == 0) != (b.Len() == 0):
+			return a.Len() - b.Len()
+		}
+		return b.Len() - a.Len()
+	})
+	out, end := reps[:0], 0
+	for _, r := range reps {
+		if r.Start >= end {
+			out, end = append(out, r), r.End
+		}
+	}
+	return out
 }
 
 // replace notes one replacement.

@@ -109,7 +109,8 @@ func newIndexFile(d *Document) *IndexFile {
 // been passed.
 func (l *IndexLine) read(text string, b blockLine, links *[]Link) {
 	for len(*links) > 0 && (*links)[0].Span.Start < l.Span.End {
-		if k := (*links)[0]; k.Span.Start >= l.Span.Start {
+		// A link that goes on in the next line is text.
+		if k := (*links)[0]; k.Span.Start >= l.Span.Start && k.Span.End <= l.Span.End {
 			l.Targets = append(l.Targets, linkTarget(k))
 		}
 		*links = (*links)[1:]
