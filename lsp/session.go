@@ -190,6 +190,13 @@ func (h held) Delivered(d *memory.Document) (passages []memory.Span, older bool)
 	return h.session.ledger.delivered(d, h.but)
 }
 
+// Len implements [recall.Held].
+func (h held) Len() int {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	return len(h.session.ledger.refs)
+}
+
 // checkName checks a session, a token or the name of a tool.
 func checkName(field, value string) error {
 	switch {

@@ -198,6 +198,7 @@ func (e *Engine) candidates(snap *memory.Snapshot, q Query, r *Ranking, fast []H
 		return !r.holds(d)
 	}
 	lexical = slices.DeleteFunc(lexical, func(d *memory.Document) bool { return !ok(d) })
+	lexical = lexical[:min(len(lexical), maxLexical)]
 	// Inv: what went out is before the model, however a later scan ranks it.
 	excerpts := map[*memory.Document]string{}
 	for _, h := range slices.Backward(fast) {

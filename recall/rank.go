@@ -54,7 +54,7 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 	if r.limit <= 0 {
 		r.limit = MaxRelevantDocs
 	}
-	cands, total, err := s.run(ctx, max(r.limit+poolSlack, maxLexical))
+	cands, total, err := s.run(ctx, max(r.limit+poolSlack, maxLexical)+r.passedOver(q))
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,21 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 	ix.newestFirst(cands[:r.near])
 	r.Trace = newTrace(s)
 	return r, nil
+}
+
+// passedOver is how many candidates at most will be passed over, because the caller
+// holds them or they are tool noise. Inv: the pool is larger by as many, so that
+// however much a session holds, what it does not hold can surface.
+func (r *Ranking) passedOver(q *Query) (n int) {
+	if q.Held != nil {
+		n = q.Held.Len()
+	}
+	if r.noise != nil {
+		for i := range r.scorer.ix.views {
+			n += len(r.scorer.ix.views[i].usage)
+		}
+	}
+	return n
 }
 
 // Complete makes the hits up to the limit: after those that stand, first what was

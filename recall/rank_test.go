@@ -260,6 +260,30 @@ func (h held) Delivered(d *memory.Document) ([]memory.Span, bool) {
 	return spans, ok && spans == nil
 }
 
+func (h held) Len() int { return len(h) }
+
+// However much a session holds of a subject, and however many memories about tools
+// in use are on it, what it does not hold surfaces.
+func TestWhatIsPassedOverHidesNothing(t *testing.T) {
+	var notes []note
+	for i := range 300 {
+		notes = append(notes,
+			note{name: fmt.Sprintf("Kestrel %d", i), desc: "kestrel", body: "kestrel kestrel kestrel " + fmt.Sprint("own", i)},
+			note{name: fmt.Sprintf("Kestrel tool %d", i), desc: "kestrel", body: "kestrel kestrel kestrel tool usage of kestrel_find"},
+			note{name: fmt.Sprintf("Other %d", i), body: fmt.Sprint("nothing", i)})
+	}
+	notes = append(notes, note{name: "Last", desc: "of the kestrel", body: "What is known of its nest in the tower " + filler(40)})
+	ix := indexOf(t, notes...)
+	h := held{}
+	for _, n := range notes[:900] {
+		if d := n.doc(t); !strings.HasPrefix(n.name, "Other") && !strings.HasPrefix(n.name, "Kestrel tool") {
+			h[d.Ref] = []memory.Span{d.Body}
+		}
+	}
+	got := ask(t, ix, "kestrel", func(q *recall.Query) { q.Held, q.RecentTools = h, []string{"kestrel_find"} })
+	wantNames(t, "not held, no noise", got, "Last")
+}
+
 func TestHeldDocumentsMakeRoom(t *testing.T) {
 	long := "kestrel at the start. " + filler(600) + "\n\nAnd a kestrel at the end of it."
 	ix := indexOf(t, note{name: "long", body: long}, note{name: "short", body: "kestrel"}, note{name: "third", body: "a kestrel, among other birds"}, note{name: "x", body: "other"}, note{name: "y", body: "else"})

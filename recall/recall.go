@@ -68,9 +68,11 @@ type Query struct {
 
 // Held is the caller's record of what was delivered before. For a document it
 // answers the passages delivered of its present text, and whether an earlier
-// text of it was delivered.
+// text of it was delivered. Len is how many documents it holds anything of, at
+// most.
 type Held interface {
 	Delivered(d *memory.Document) (passages []memory.Span, older bool)
+	Len() int
 }
 
 // State says why a document that was delivered before comes again.
