@@ -18,7 +18,7 @@ func (ix *Index) Alike(d *memory.Document) []*memory.Document {
 	var out []*memory.Document
 	for _, v := range ix.views {
 		for id, other := range v.docs {
-			if other != d && !v.isDead(uint32(id)) && alike(of, &v.sketch[id]) {
+			if other != d && !v.dead.has(uint32(id)) && alike(of, &v.sketch[id]) {
 				out = append(out, other)
 			}
 		}
@@ -29,7 +29,7 @@ func (ix *Index) Alike(d *memory.Document) []*memory.Document {
 
 func (ix *Index) sketchOf(d *memory.Document) *sketch {
 	for _, v := range ix.views {
-		if id, ok := v.local[d]; ok && !v.isDead(id) {
+		if id, ok := v.local[d]; ok && !v.dead.has(id) {
 			return &v.sketch[id]
 		}
 	}

@@ -41,6 +41,13 @@ func (b *builder) add(d *memory.Document) {
 	s.docs = append(s.docs, d)
 	s.local[d] = id
 	s.sketch = append(s.sketch, emptySketch())
+	if d.Empty() { // never recalled: it has no words either
+		s.head, s.body = append(s.head, 0), append(s.body, 0)
+		return
+	}
+	if inactive(d) {
+		s.inactive.add(id)
+	}
 	if text := usageText(d); text != "" {
 		s.usage[id] = text
 	}
@@ -193,7 +200,7 @@ func mergeSegments(views []view) *segment {
 		postings += len(v.doc)
 		bytes += len(v.blob)
 		for j, d := range v.docs {
-			if v.isDead(uint32(j)) {
+			if v.dead.has(uint32(j)) {
 				remap[i][j] = math.MaxUint32
 				continue
 			}
@@ -204,6 +211,9 @@ func mergeSegments(views []view) *segment {
 			out.body = append(out.body, v.body[j])
 			out.head = append(out.head, v.head[j])
 			out.sketch = append(out.sketch, v.sketch[j])
+			if inactive(d) {
+				out.inactive.add(id)
+			}
 			if text, ok := v.usage[uint32(j)]; ok {
 				out.usage[id] = text
 			}

@@ -26,8 +26,13 @@ func (s *scorer) admitted(a *sum) bool {
 		// One trigram out of the middle of unsegmented text is an accident.
 		return false
 	}
-	return float64(a.evidence) >= need[min(int(a.terms), len(need))-1]*s.total
+	return float64(a.evidence) >= (need[min(int(a.terms), len(need))-1]-shareSlack)*s.total
 }
+
+// shareSlack is taken off the share that must be met, which is often met exactly,
+// as by one of two words that are as rare: evidence is summed in single precision,
+// and how that rounds must decide nothing.
+const shareSlack = 1e-4
 
 // minCommonDocs is how many documents make "nearly all" mean something.
 const minCommonDocs = 4
@@ -38,7 +43,7 @@ func (s *scorer) evident(t int) bool {
 	if s.terms[t].topic != text.Content {
 		return false
 	}
-	return s.q.Loose || s.ix.docs < minCommonDocs || float64(s.df[t]) < s.p.Common*float64(s.ix.docs)
+	return s.q.Loose || s.census.docs < minCommonDocs || float64(s.df[t]) < s.p.Common*float64(s.census.docs)
 }
 
 // In stores of at least minSpreadStore documents so many may use the only word that
@@ -57,8 +62,8 @@ func (s *scorer) widespread(t int, exact bool) bool {
 	if exact {
 		few = fewDocs
 	}
-	few = max(few, int(s.p.Spread*float64(s.ix.docs)))
-	return s.sentence && !s.terms[t].name && s.ix.docs >= minSpreadStore && s.df[t] > few && s.visibleDocs(t) > few
+	few = max(few, int(s.p.Spread*float64(s.census.docs)))
+	return s.sentence && !s.terms[t].name && s.census.docs >= minSpreadStore && s.df[t] > few && s.visibleDocs(t) > few
 }
 
 // visibleDocs is how many of the documents that the caller may see an admitting

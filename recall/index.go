@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -13,22 +14,102 @@ import (
 // and shares all others; segments of like size are joined as they gather, so
 // that a query visits few of them.
 type Index struct {
-	views []view
-	docs  int        // living documents
-	body  uint64     // their body tokens
-	head  uint64     // their head tokens
-	pool  *sync.Pool // of *scratch, shared by all indexes of one indexer
+	views  []view
+	groups map[group]census
+	pool   *sync.Pool // of *scratch, shared by all indexes of one indexer
+}
+
+// group tells apart documents of which a query may see some and not others, by
+// where they lie and by what their header says of their status.
+type group struct {
+	scope    memory.Scope
+	folders  memory.Folders
+	inactive bool
+}
+
+func groupOf(d *memory.Document) group {
+	return group{d.Root.Scope, d.Root.Folders, inactive(d)}
+}
+
+func inactive(d *memory.Document) bool { return d.Status != memory.StatusActive }
+
+// reaches tells whether a query may return documents of a root.
+func (q *Query) reaches(root *memory.Root) bool {
+	return (len(q.Scopes) == 0 || slices.Contains(q.Scopes, root.Scope)) && root.Folders.Has(q.Folder)
+}
+
+// census counts living documents that are not empty, and the tokens of their
+// bodies and heads.
+type census struct {
+	docs       int
+	body, head uint64
+}
+
+func (c census) plus(o census) census {
+	return census{c.docs + o.docs, c.body + o.body, c.head + o.head}
+}
+
+func (c census) minus(o census) census {
+	return census{c.docs - o.docs, c.body - o.body, c.head - o.head}
+}
+
+// census counts one document.
+func (s *segment) census(id uint32) census {
+	return census{1, tokens(s.body[id]), tokens(s.head[id])}
+}
+
+// census counts the documents of the groups that a query may see. everywhere tells
+// whether it may look into all roots.
+func (ix *Index) census(q *Query) (c census, everywhere bool) {
+	everywhere = true
+	for g, n := range ix.groups {
+		reached := q.reaches(&memory.Root{Scope: g.scope, Folders: g.folders})
+		everywhere = everywhere && reached
+		if reached && (q.Inactive || !g.inactive) {
+			c = c.plus(n)
+		}
+	}
+	return c, everywhere
+}
+
+// count adds a document to the census of its group, or takes it out.
+func (ix *Index) count(s *segment, id uint32, d *memory.Document, sign int) {
+	if d.Empty() {
+		return
+	}
+	g := groupOf(d)
+	n := ix.groups[g]
+	if sign > 0 {
+		n = n.plus(s.census(id))
+	} else {
+		n = n.minus(s.census(id))
+	}
+	if n.docs == 0 {
+		delete(ix.groups, g)
+		return
+	}
+	ix.groups[g] = n
 }
 
 // view is a segment with the documents that have gone since it was built.
 type view struct {
 	*segment
-	dead  []uint64 // a bit a document; nil when none is gone
+	dead  bitset
 	alive int
 }
 
-func (v view) isDead(id uint32) bool {
-	return len(v.dead) != 0 && v.dead[id>>6]&(1<<(id&63)) != 0
+// bitset is a set of documents of a segment; nil is empty.
+type bitset []uint64
+
+func (b bitset) has(id uint32) bool {
+	return int(id>>6) < len(b) && b[id>>6]&(1<<(id&63)) != 0
+}
+
+func (b *bitset) add(id uint32) {
+	for int(id>>6) >= len(*b) {
+		*b = append(*b, 0)
+	}
+	(*b)[id>>6] |= 1 << (id & 63)
 }
 
 // mergeFanout is how many segments of one size class may stand beside each
@@ -59,7 +140,10 @@ func (in *Indexer) Update(prev any, removed, added []*memory.Document) any {
 	if old == nil {
 		old = &Index{}
 	}
-	ix := &Index{views: slices.Clone(old.views), docs: old.docs, body: old.body, head: old.head, pool: in.pool}
+	ix := &Index{views: slices.Clone(old.views), groups: maps.Clone(old.groups), pool: in.pool}
+	if ix.groups == nil {
+		ix.groups = map[group]census{}
+	}
 	ix.bury(removed)
 	if len(added) > 0 {
 		ix.append(newSegment(added))
@@ -76,19 +160,15 @@ func (ix *Index) bury(removed []*memory.Document) {
 		for i := range ix.views {
 			v := &ix.views[i]
 			id, ok := v.local[d]
-			if !ok || v.isDead(id) {
+			if !ok || v.dead.has(id) {
 				continue
 			}
 			if !copied[i] {
-				fresh := make([]uint64, (len(v.docs)+63)/64)
-				copy(fresh, v.dead)
-				v.dead, copied[i] = fresh, true
+				v.dead, copied[i] = slices.Clone(v.dead), true
 			}
-			v.dead[id>>6] |= 1 << (id & 63)
+			v.dead.add(id)
 			v.alive--
-			ix.docs--
-			ix.body -= tokens(v.body[id])
-			ix.head -= tokens(v.head[id])
+			ix.count(v.segment, id, d, -1)
 		}
 	}
 	ix.views = slices.DeleteFunc(ix.views, func(v view) bool { return v.alive == 0 })
@@ -97,10 +177,8 @@ func (ix *Index) bury(removed []*memory.Document) {
 // append adds a fresh segment.
 func (ix *Index) append(s *segment) {
 	ix.views = append(ix.views, view{segment: s, alive: len(s.docs)})
-	ix.docs += len(s.docs)
-	for i := range s.docs {
-		ix.body += tokens(s.body[i])
-		ix.head += tokens(s.head[i])
+	for i, d := range s.docs {
+		ix.count(s, uint32(i), d, 1)
 	}
 }
 
@@ -153,7 +231,12 @@ func sizeClass(n int) int {
 }
 
 // Len is the number of documents in the index.
-func (ix *Index) Len() int { return ix.docs }
+func (ix *Index) Len() (n int) {
+	for _, v := range ix.views {
+		n += v.alive
+	}
+	return n
+}
 
 // IndexOf returns the index that stands beside a snapshot. A snapshot of a
 // catalog without an [Indexer] has an empty one.

@@ -87,6 +87,82 @@ func TestFiltersComeBeforeLimits(t *testing.T) {
 	wantNames(t, "type", ask(t, ix, "quota", func(q *recall.Query) { q.Types = []string{"feedback"} }))
 }
 
+// What a query may not see shows in nothing: neither in what is admitted nor in
+// scores, whatever it is hidden for.
+func TestWhatIsHiddenInfluencesNothing(t *testing.T) {
+	rest := func(d *memory.Document, folder string, scope memory.Scope) *memory.Document {
+		d.Root = &memory.Root{Scope: scope, Prefix: string(scope), Folders: memory.InFolders(folder)}
+		return d
+	}
+	var seen, hidden []*memory.Document
+	excluded := map[string]bool{}
+	for i, d := range corpus(t, 60) {
+		seen = append(seen, rest(d, "/here", memory.ScopeProject))
+		for j := range 8 {
+			text := strings.Repeat(d.BodyText()+" ", 1+j%3)
+			n := note{name: fmt.Sprintf("%s again %d", d.Title, j), desc: d.Description, body: text}
+			other := n.doc(t)
+			other.Ref = fmt.Sprintf("project:hidden/%d-%d.md", i, j)
+			switch j % 5 {
+			case 4:
+				rest(other, "/here", memory.ScopeProject).Type = memory.TypeUser
+			case 0:
+				rest(other, "/elsewhere", memory.ScopeProject)
+			case 1:
+				rest(other, "/here", memory.ScopeTeam)
+			case 2:
+				rest(other, "/here", memory.ScopeProject).Status = memory.StatusSuperseded
+			default:
+				rest(other, "/here", memory.ScopeProject).Status = memory.StatusExpired
+			}
+			hidden = append(hidden, other)
+			excluded[other.Ref] = other.Root.Folders == "/elsewhere"
+		}
+	}
+	typed := func(ds []*memory.Document) (out []*memory.Document) {
+		return slices.DeleteFunc(slices.Clone(ds), func(d *memory.Document) bool { return d.Type == memory.TypeUser })
+	}
+	for name, tc := range map[string]struct {
+		hidden []*memory.Document
+		edit   func(*recall.Query)
+	}{
+		"by where they lie": {typed(hidden), func(*recall.Query) {}},
+		"by type": {hidden, func(q *recall.Query) {
+			q.Types = []string{memory.TypeProject, memory.TypeFeedback, memory.TypeReference, ""}
+		}},
+		"by name": {typed(hidden), func(q *recall.Query) { q.Exclude = excluded }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sameAlone(t, seen, tc.hidden, tc.edit)
+		})
+	}
+}
+
+// sameAlone wants the same answers from documents among hidden ones as alone.
+func sameAlone(t *testing.T, seen, hidden []*memory.Document, edit func(*recall.Query)) {
+	alone, among := build(seen), build(append(slices.Clone(hidden), seen...))
+	for i, d := range seen {
+		words := strings.Fields(d.BodyText())
+		q := recall.Query{
+			Text: strings.Join([]string{words[0], words[i%len(words)], words[len(words)/2], fmt.Sprint("record", i)}, " "),
+			Now:  now, Folder: "/here", Scopes: []memory.Scope{memory.ScopeProject, memory.ScopeUser}, Trace: true,
+		}
+		edit(&q)
+		want, err := alone.Rank(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := among.Rank(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantNames(t, q.Text, names(got), names(want)...)
+		if got.Total != want.Total || !slices.Equal(got.Trace.Terms, want.Trace.Terms) || !slices.Equal(got.Trace.Candidates, want.Trace.Candidates) {
+			t.Errorf("%q: total %d, want %d\n got %+v\nwant %+v", q.Text, got.Total, want.Total, got.Trace, want.Trace)
+		}
+	}
+}
+
 func TestToolNoise(t *testing.T) {
 	ix := indexOf(t,
 		note{name: "grep schema", desc: "tool schema of grep_files", body: "MCP tool grep_files: parameter schema is pattern, path."},
@@ -250,6 +326,21 @@ func TestUnfinishedLastWord(t *testing.T) {
 	}
 	wantNames(t, "finished by a space", ask(t, ix, "boo ", typed))
 	wantNames(t, "not typed", ask(t, ix, "boo", func(q *recall.Query) { q.Loose = true }))
+}
+
+// A document that meets just as much of a query as it must is admitted in every
+// store: how figures round in one of its size decides nothing.
+func TestAdmissionDoesNotHangOnRounding(t *testing.T) {
+	notes := []note{{name: "one", body: "the kestrel lives here"}}
+	for n := range 120 {
+		notes = append(notes, note{name: fmt.Sprint("other", n), body: fmt.Sprint("filler", n)})
+		if n < 8 {
+			continue
+		}
+		if got := ask(t, indexOf(t, notes...), "kestrel hyrax"); len(got) != 1 {
+			t.Errorf("%d documents: got %q", len(notes), got)
+		}
+	}
 }
 
 // held is a caller's record for tests.

@@ -48,12 +48,19 @@ type scorer struct {
 	clusters int     // terms that are three clusters
 	total    float64 // the weight of the query's content terms
 	visible  func(*memory.Document) bool
-	seen     []int              // by term: see visibleDocs
-	met      map[string]meeting // terms of documents -> how the query met them
-	order    []uint32           // scratch: documents touched
-	work     *scratch
-	tok      text.Tokenizer // for the hits
-	tables   *lengthTables
+	// Inv: the statistics are those of the groups that the query may see, so that
+	// nothing else shows in scores or decides at the gate.
+	census     census
+	shown      []bitset     // by view, for a query whose filters no group knows of
+	everywhere bool         // the query may look into all roots
+	root       *memory.Root // the last root asked about, and whether it may look there
+	reached    bool
+	seen       []int              // by term: see visibleDocs
+	met        map[string]meeting // terms of documents -> how the query met them
+	order      []uint32           // scratch: documents touched
+	work       *scratch
+	tok        text.Tokenizer // for the hits
+	tables     *lengthTables
 }
 
 // meeting is how a term of the vocabulary was met.
@@ -80,7 +87,45 @@ func newScorer(ix *Index, q *Query, p Params) *scorer {
 	s.idf = make([]float64, len(s.terms))
 	s.df = make([]int, len(s.terms))
 	s.visible = visibility(q)
+	if len(q.Types)+len(q.Exclude) > 0 {
+		s.show()
+	} else {
+		s.census, s.everywhere = ix.census(q)
+	}
 	return s
+}
+
+// show looks at every document, for a query that is about few of them.
+func (s *scorer) show() {
+	s.shown = make([]bitset, len(s.ix.views))
+	for i := range s.ix.views {
+		v := &s.ix.views[i]
+		for j, d := range v.docs {
+			if id := uint32(j); !v.dead.has(id) && s.visible(d) {
+				s.shown[i].add(id)
+				s.census = s.census.plus(v.census(id))
+			}
+		}
+	}
+}
+
+// sees tells whether the query may see a document of a view, as far as its group
+// decides. Documents of one root stand together, so that a root is mostly the one
+// that was asked about before.
+func (s *scorer) sees(v int, id uint32) bool {
+	view := &s.ix.views[v]
+	switch {
+	case s.shown != nil:
+		return s.shown[v].has(id)
+	case !s.q.Inactive && view.inactive.has(id):
+		return false
+	case s.everywhere:
+		return true
+	}
+	if root := view.docs[id].Root; root != s.root {
+		s.root, s.reached = root, s.q.reaches(root)
+	}
+	return s.reached
 }
 
 // close gives the scratch space back: nothing can be scored after it, but hits
@@ -92,7 +137,7 @@ func (s *scorer) close() {
 
 // run returns the candidates in rank order, at most want, and how many there are.
 func (s *scorer) run(ctx context.Context, want int) ([]candidate, int, error) {
-	s.tables = newLengthTables(s.ix, &s.p)
+	s.tables = newLengthTables(s.census, &s.p)
 	for t := range s.terms {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
@@ -115,7 +160,7 @@ const rareShare = 0.005
 func (s *scorer) gather(t int) {
 	q := &s.terms[t]
 	df := s.gatherVariants(t, false, true)
-	n := float64(s.ix.docs)
+	n := float64(s.census.docs)
 	if s.p.Grams && q.word && !q.short && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
 		df = s.gatherVariants(t, true, df == 0)
 	}
@@ -141,7 +186,7 @@ func (s *scorer) gatherVariants(t int, near, all bool) int {
 		vs := view.expand(&s.terms[t], near, s.work)
 		s.note(t, view.segment, vs, all)
 		from := len(s.work.entries)
-		df += s.merge(view, vs)
+		df += s.merge(v, vs)
 		s.found[t*len(s.ix.views)+v] = stretch{from, len(s.work.entries)}
 	}
 	return df
@@ -165,14 +210,15 @@ func (s *scorer) note(t int, seg *segment, vs []variant, all bool) {
 // how many of them an admitting variant met. Inv: the variants of a document are
 // added in the order of their terms, so that a sum does not depend on how the
 // documents are spread over segments.
-func (s *scorer) merge(v *view, vs []variant) int {
+func (s *scorer) merge(at int, vs []variant) int {
+	v := &s.ix.views[at]
 	from := len(s.work.entries)
 	es := s.work.entries
 	slots, tab := s.work.places(len(v.docs)), s.tables
 	for _, x := range vs {
 		for p := v.first[x.term]; p < v.first[x.term+1]; p++ {
 			id := v.doc[p]
-			if v.isDead(id) {
+			if v.dead.has(id) || !s.sees(at, id) {
 				continue
 			}
 			if slots[id] == 0 {
@@ -207,9 +253,9 @@ type lengthTables struct {
 	head, body [256]float32
 }
 
-func newLengthTables(ix *Index, p *Params) *lengthTables {
-	avgBody := max(1, float64(ix.body)/max(1, float64(ix.docs)))
-	avgHead := max(1, float64(ix.head)/max(1, float64(ix.docs)))
+func newLengthTables(c census, p *Params) *lengthTables {
+	avgBody := max(1, float64(c.body)/max(1, float64(c.docs)))
+	avgHead := max(1, float64(c.head)/max(1, float64(c.docs)))
 	t := &lengthTables{}
 	for bits := range t.fields {
 		w := 0.0
@@ -220,10 +266,10 @@ func newLengthTables(ix *Index, p *Params) *lengthTables {
 		}
 		t.fields[bits] = float32(w)
 	}
-	for c := range t.head {
-		n := codedLength(uint8(c))
-		t.head[c] = float32(1 / (1 - p.HeadB + p.HeadB*n/avgHead))
-		t.body[c] = float32(p.Body / (1 - p.B + p.B*n/avgBody))
+	for code := range t.head {
+		n := codedLength(uint8(code))
+		t.head[code] = float32(1 / (1 - p.HeadB + p.HeadB*n/avgHead))
+		t.body[code] = float32(p.Body / (1 - p.B + p.B*n/avgBody))
 	}
 	return t
 }
@@ -307,11 +353,9 @@ func visibility(q *Query) func(*memory.Document) bool {
 		switch {
 		case d.Empty(), !q.Inactive && !d.ActiveAt(q.Now), q.Exclude[d.Ref]:
 			return false
-		case len(q.Scopes) > 0 && !slices.Contains(q.Scopes, d.Root.Scope):
+		case !q.reaches(d.Root):
 			return false
 		case len(q.Types) > 0 && !slices.Contains(q.Types, d.Type):
-			return false
-		case !d.Root.Folders.Has(q.Folder):
 			return false
 		}
 		return true

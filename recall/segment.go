@@ -22,12 +22,13 @@ const (
 // so that a term, a prefix and a key are found by binary search and nothing but
 // flat arrays is kept.
 type segment struct {
-	docs   []*memory.Document
-	local  map[*memory.Document]uint32
-	body   []uint8 // length codes of the body, by document,
-	head   []uint8 // and of title, description, keywords and scenarios together
-	sketch []sketch
-	usage  map[uint32]string // usage texts, of the few documents that have one
+	docs     []*memory.Document
+	local    map[*memory.Document]uint32
+	body     []uint8 // length codes of the body, by document,
+	head     []uint8 // and of title, description, keywords and scenarios together
+	sketch   []sketch
+	inactive bitset            // documents that their header calls superseded or expired
+	usage    map[uint32]string // usage texts, of the few documents that have one
 
 	blob  string   // all terms, one after the other, in ascending order
 	offs  []uint32 // offs[i] is where term i starts; one more at the end
