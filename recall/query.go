@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/memls/memls/recall/text"
@@ -47,7 +48,7 @@ func parseQuery(q string, open bool) (terms []queryTerm, sentence bool) {
 	}
 	terms = p.bounded()
 	if open {
-		markOpen(terms, q)
+		markOpen(terms, p.base)
 	}
 	return terms, p.function
 }
@@ -65,12 +66,15 @@ type queryParser struct {
 	main  []queryTerm
 	minor []queryTerm
 	seen  map[string]int // term -> index in main, for the last place it stood
-	base  int
+	base  int            // where the next piece begins: how much has been read, composed
 
 	function bool // a function word stood in the query
 }
 
+// read takes a piece of the query. Its function words are listed composed, and so
+// must be what they are looked for in.
 func (p *queryParser) read(q string) {
+	q = text.Compose(q)
 	mask := text.Mask(q)
 	p.tok.Each(q, func(t text.Token) {
 		qt := queryTerm{term: string(t.Term), kind: t.Kind, start: p.base + t.Start, end: p.base + t.End, raise: 1, short: t.Short, name: t.Ident}
@@ -179,21 +183,23 @@ func classify(q *queryTerm, t text.Token, mask [][2]int) bool {
 	return true
 }
 
+// masked tells whether one of the spans, which are in order, overlaps a token.
 func masked(t text.Token, mask [][2]int) bool {
-	for _, m := range mask {
-		if t.Start < m[1] && m[0] < t.End {
-			return true
+	i, _ := slices.BinarySearchFunc(mask, t.Start, func(m [2]int, at int) int {
+		if m[1] <= at {
+			return -1
 		}
-	}
-	return false
+		return 1
+	})
+	return i < len(mask) && mask[i][0] < t.End
 }
 
 // markOpen marks the last word as unfinished when nothing follows it: of an
 // identifier the joined whole, which its next letters would lengthen.
-func markOpen(terms []queryTerm, q string) {
+func markOpen(terms []queryTerm, end int) {
 	last := -1
 	for i, t := range terms {
-		if t.kind <= text.Whole && t.end == len(q) && (last < 0 || t.kind == text.Whole) {
+		if t.kind <= text.Whole && t.end == end && (last < 0 || t.kind == text.Whole) {
 			last = i
 		}
 	}

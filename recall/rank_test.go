@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
 )
@@ -341,6 +343,18 @@ func TestAdmissionDoesNotHangOnRounding(t *testing.T) {
 			t.Errorf("%d documents: got %q", len(notes), got)
 		}
 	}
+}
+
+// A query means the same composed and taken apart, in any script.
+func TestComposedOrNotIsTheSame(t *testing.T) {
+	ix := indexOf(t,
+		note{name: "coupon", body: "오늘 쿠폰 서버가 멈췄다"}, note{name: "log", body: "운영 서버에서 디버그 로그를 켜지 말 것"},
+		note{name: "Müller", body: "Müller owns billing"}, note{name: "gateway", body: "ガイドとパスワード"}, note{name: "x", body: "other"})
+	for _, q := range []string{"오늘 저녁 뭐 먹을까", "운영 서버에서 디버그 로그를 켜도 되나", "Müller", "ガイド"} {
+		wantNames(t, q, ask(t, ix, norm.NFD.String(q)), ask(t, ix, q)...)
+	}
+	typed := func(q *recall.Query) { q.Prefix, q.Loose = true, true }
+	wantNames(t, "typed", ask(t, ix, norm.NFD.String("Mülle"), typed), "Müller")
 }
 
 // held is a caller's record for tests.

@@ -262,6 +262,10 @@ func scriptOf(r rune) script {
 	return scriptAny
 }
 
+// Compose joins letters with their marks, and Hangul letters to syllables, where
+// Unicode has one code point for them (NFC): some systems take them apart.
+func Compose(s string) string { return norm.NFC.String(s) }
+
 // StripAccents returns term without the diacritics of Latin, Greek and Cyrillic
 // letters (the letters й and ї stay, they are letters of their own), and with
 // the Latin letters that do not decompose spelled plainly. Other scripts keep
