@@ -178,6 +178,28 @@ func TestSCAN_06_LongLinks(t *testing.T) {
 	}
 }
 
+// SCAN-08: a header is no title; its words find the memory, and so do those of the
+// body.
+func TestSCAN_08_TitleAndDescriptionOfTheHeader(t *testing.T) {
+	s := newStore(t, others())
+	s.write("f.md", "---\nname: auth-rewrite\ndescription: driven by compliance\ntype: project\n---\nSession tokens moved")
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	var list lsp.ListResult
+	d.call("memory/list", nil, &list)
+	for _, doc := range list.Documents {
+		if strings.Contains(doc.Title, "---") || doc.Ref == "project:f.md" && (doc.Title != "auth-rewrite" || doc.Description != "driven by compliance") {
+			t.Errorf("%+v", doc)
+		}
+	}
+	for _, query := range []string{"compliance", "session tokens"} {
+		r := d.recall(lsp.RecallParams{Session: query, Query: query})
+		wantRefs(t, query, r.all(), "project:f.md")
+		if !strings.Contains(r.fast.Prompt, "### auth-rewrite (project: f.md)") {
+			t.Errorf("%s: prompt\n%s", query, r.fast.Prompt)
+		}
+	}
+}
+
 // PERF-03: what a killed process may have left beside the memories is in
 // nobody's way.
 func TestPERF_03_LeftoversDoNotHoldUp(t *testing.T) {
