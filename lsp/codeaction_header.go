@@ -77,7 +77,7 @@ func (p *page) missingKeys() []memory.KeyChange {
 		}
 	}
 	if d.Description == "" {
-		if about := firstStatement(d); about != "" {
+		if about := p.about(); about != "" {
 			out = append(out, memory.KeyChange{Key: "description", Text: about})
 		}
 	}
@@ -98,10 +98,10 @@ func (p *page) missingKeys() []memory.KeyChange {
 // ones has some 740 characters, most a line.
 const maxAbout = 150
 
-// firstStatement is what the first entry of a body says, as one line.
-func firstStatement(d *memory.Document) string {
-	for _, e := range memory.Entries(d) {
-		if s := clip(e.Summary, maxAbout); s != "" {
+// about is what the first entry of the body says that says anything.
+func (p *page) about() string {
+	for _, e := range memory.Entries(p.doc) {
+		if s := clip(p.statement(e), maxAbout); s != "" {
 			return s
 		}
 	}

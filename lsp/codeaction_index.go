@@ -1,9 +1,7 @@
 package lsp
 
 import (
-	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,105 +10,88 @@ import (
 	"github.com/memls/memls/memory"
 )
 
-// indexEntry is an entry of an index with where its links lead.
-type indexEntry struct {
-	memory.Entry
-	to     []*memory.Document
-	broken bool // it has links, and none of them leads anywhere
+// indexOptions are those of a root's index at this moment.
+func (f *features) indexOptions(root *memory.Root) memory.IndexOptions {
+	return memory.IndexOptions{Team: root.Scope == memory.ScopeTeam, Now: f.opt.Now()}
 }
 
-// indexEntries are the entries of an index that have links.
-func (p *page) indexEntries() []indexEntry {
-	var out []indexEntry
-	links := p.links()
-	for _, e := range memory.Entries(p.doc) {
-		x := indexEntry{Entry: e, broken: true}
-		found := false
-		for _, l := range links {
-			if l.Span.Start < e.Span.Start || l.Span.Start >= e.Span.End {
-				continue
-			}
-			found = true
-			if d, ok := p.resolve(l); ok {
-				x.to, x.broken = append(x.to, d), false
-			}
-		}
-		if found {
-			out = append(out, x)
+// indexFile is the page of an index as the functions of an index take it: its
+// ranges are those of the page's text.
+func (p *page) indexFile() *memory.IndexFile { return memory.ParseIndex([]byte(p.doc.Text)) }
+
+// listed are the refs of the memories that an index leads to.
+func (p *page) listed() map[string]bool {
+	out := map[string]bool{}
+	for _, l := range p.links() {
+		if d, ok := p.resolve(l); ok {
+			out[d.Ref] = true
 		}
 	}
 	return out
 }
 
-// lists tells whether an entry leads to a memory, and only that it does.
-func (e indexEntry) lists(d *memory.Document) (lists, only bool) {
-	only = true
-	for _, to := range e.to {
-		lists = lists || to.Ref == d.Ref
-		only = only && to.Ref == d.Ref
-	}
-	return lists, lists && only
+// indexTitleOf is the title of a memory as its entry in a generated index has it;
+// empty for one that has no entry.
+func indexTitleOf(d *memory.Document) string {
+	line := strings.TrimPrefix(indexEntryOf(d), "[")
+	title, _, _ := strings.Cut(line, "](")
+	return title
 }
 
-func (p *page) removal(e memory.Entry) memory.Replacement {
-	return memory.Replacement{Span: e.Removal(p.doc)}
+// indexEntryOf is the entry of a memory in a generated index, without its mark;
+// empty for one that is to have none.
+func indexEntryOf(d *memory.Document) string {
+	line := memory.GenerateIndex([]*memory.Document{d}, memory.IndexOptions{}).Text
+	return strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "- ")
 }
 
-// addition puts lines for memories into an index: each behind the last entry that
-// leads into its folder, else behind the last entry of all.
-func (p *page) addition(entries []indexEntry, docs []*memory.Document) []memory.Replacement {
-	eol := memory.LineEnd(p.doc.Text)
-	var out []memory.Replacement
-	for i, d := range docs {
-		line := eol + indexLine(d)
-		at := p.doc.Body.End
-		if len(entries) > 0 {
-			at = entries[len(entries)-1].Span.End
-		}
-		for _, e := range entries {
-			if slices.ContainsFunc(e.to, func(to *memory.Document) bool { return path.Dir(to.Rel) == path.Dir(d.Rel) }) {
-				at = e.Span.End
-			}
-		}
-		switch {
-		case len(entries) > 0 || i > 0:
-		case p.doc.Body.Len() == 0:
-			line = indexLine(d)
-		default:
-			line = eol + line
-		}
-		out = append(out, memory.Replacement{Span: memory.Span{Start: at, End: at}, New: line})
-	}
-	return out
+func allBut(docs []*memory.Document, gone ...*memory.Document) []*memory.Document {
+	return slices.DeleteFunc(slices.Clone(docs), func(d *memory.Document) bool {
+		return slices.ContainsFunc(gone, func(g *memory.Document) bool { return g.Ref == d.Ref })
+	})
 }
 
-// listingActions bring a memory into the index of its root, or out of it.
+// listingActions bring a memory into the index of its root, or out of it; a root
+// without one gets one.
 func (f *features) listingActions(p *page) ([]action, error) {
 	if p.saved == nil {
 		return nil, nil
 	}
 	index, err := f.indexPage(p.snap, p.Root)
-	if err != nil || index == nil {
+	if err != nil {
 		return nil, err
 	}
-	entries := index.indexEntries()
-	var lines []memory.Replacement
-	listed := false
-	for _, e := range entries {
-		lists, only := e.lists(p.saved)
-		listed = listed || lists
-		if only {
-			lines = append(lines, index.removal(e.Entry))
-		}
+	docs, opt := p.snap.Of(p.Root), f.indexOptions(p.Root)
+	if index == nil {
+		return f.firstIndex(p, docs, opt)
 	}
-	switch {
-	case !listed:
-		reps := index.addition(entries, []*memory.Document{p.doc})
-		return []action{{id: "list", title: "Add to " + memory.IndexName, kind: protocol.CodeActionKindQuickFix, edit: index.changes(reps)}}, nil
-	case len(lines) > 0:
-		return []action{{id: "unlist", title: "Remove from " + memory.IndexName, kind: protocol.CodeActionKindRefactor, edit: index.changes(lines)}}, nil
+	var change memory.IndexChange
+	a := action{id: "list", title: "Add to " + memory.IndexName, kind: protocol.CodeActionKindQuickFix}
+	if index.listed()[p.saved.Ref] {
+		a = action{id: "unlist", title: "Remove from " + memory.IndexName, kind: protocol.CodeActionKindRefactor}
+		change = memory.UpdateIndex(index.indexFile(), docs, allBut(docs, p.saved), opt)
+	} else {
+		change = memory.UpdateIndex(index.indexFile(), allBut(docs, p.saved), docs, opt)
 	}
-	return nil, nil
+	if len(change.Replace) == 0 {
+		return nil, nil // there is no room, or it is to have no entry
+	}
+	a.edit = index.changes(change.Replace)
+	return []action{a}, nil
+}
+
+// firstIndex makes an index for a root that has none.
+func (f *features) firstIndex(p *page, docs []*memory.Document, opt memory.IndexOptions) ([]action, error) {
+	at := memory.Place{Root: p.Root, Rel: memory.IndexName, Index: true}
+	free, err := f.free(p.snap, at)
+	text := memory.GenerateIndex(docs, opt).Text
+	if err != nil || !free || text == "" || !f.support().CreateFiles {
+		return nil, err
+	}
+	return []action{{id: "index", title: "Create " + memory.IndexName, kind: protocol.CodeActionKindSource, edit: func(w *workspaceEdit) error {
+		w.create(at.Path(), text)
+		return nil
+	}}}, nil
 }
 
 // indexActions bring an index and the files of its root together.
@@ -118,55 +99,60 @@ func (f *features) indexActions(p *page, at memory.Span) ([]action, error) {
 	if p.Rel != memory.IndexName {
 		return nil, nil // of a folder: it is nobody's index
 	}
-	entries := p.indexEntries()
-	listed := map[string]bool{}
-	var out []action
-	var dead []memory.Replacement
-	for i, e := range entries {
-		for _, d := range e.to {
-			listed[d.Ref] = true
-		}
-		if e.Span.Start <= at.End && at.Start <= e.Span.End {
-			out = append(out, action{
-				id: fmt.Sprint("line ", i), title: "Remove this line", kind: protocol.CodeActionKindQuickFix,
-				preferred: e.broken, edit: p.changes([]memory.Replacement{p.removal(e.Entry)}),
-			})
-		}
-		if e.broken {
-			dead = append(dead, p.removal(e.Entry))
-		}
-	}
+	x, docs, opt := p.indexFile(), p.snap.Of(p.Root), f.indexOptions(p.Root)
+	out, dead := p.lineActions(at)
 	if len(dead) > 0 {
-		out = append(out, action{
-			id: "dead", title: fmt.Sprintf("Remove %s that lead nowhere", plural(len(dead), "line")), kind: protocol.CodeActionKindQuickFix, edit: p.changes(dead),
-		})
+		title := fmt.Sprintf("Remove %d entries that lead nowhere", len(dead))
+		if len(dead) == 1 {
+			title = "Remove the entry that leads nowhere"
+		}
+		out = append(out, action{id: "dead", title: title, kind: protocol.CodeActionKindQuickFix, edit: p.changes(dead)})
 	}
-	var missing []*memory.Document
-	for d := range p.snap.All() {
-		if d.Root.Prefix == p.Root.Prefix && !listed[d.Ref] && !d.Empty() {
-			missing = append(missing, d)
+	add := func(id, title string, kind protocol.CodeActionKind, change memory.IndexChange) {
+		if len(change.Replace) > 0 {
+			out = append(out, action{id: id, title: title, kind: kind, edit: p.changes(change.Replace)})
 		}
 	}
-	slices.SortFunc(missing, func(a, b *memory.Document) int { return cmp.Compare(a.Rel, b.Rel) })
-	if len(missing) > 0 {
-		out = append(out, action{
-			id: "missing", title: "Add " + plural(len(missing), "memory") + " that it does not list", kind: protocol.CodeActionKindQuickFix,
-			edit: func(w *workspaceEdit) error {
-				w.text(p, p.addition(entries, missing)...)
-				return nil
-			},
-		})
+	if missing := x.Drift(docs, opt.Active).Unlisted; len(missing) > 0 {
+		title := fmt.Sprintf("Add the %d memories that it does not list", len(missing))
+		if len(missing) == 1 {
+			title = "Add the memory that it does not list"
+		}
+		add("missing", title, protocol.CodeActionKindQuickFix, memory.UpdateIndex(x, allBut(docs, missing...), docs, opt))
 	}
+	add("rebuild", "Rebuild "+memory.IndexName, protocol.CodeActionKindSource, memory.RebuildIndex(x, docs, opt))
 	return out, nil
 }
 
-// plural is a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
+// lineActions take out the entry of an index that a selection touches. dead are
+// the removals of all entries that have links of which none leads anywhere.
+func (p *page) lineActions(at memory.Span) (out []action, dead []memory.Replacement) {
+	links := p.links()
+	for i, e := range memory.Entries(p.doc) {
+		found, leads := false, false
+		for _, l := range links {
+			if l.Span.Start >= e.Span.Start && l.Span.Start < e.Span.End {
+				_, ok := p.resolve(l)
+				found, leads = true, leads || ok
+			}
+		}
+		if !found {
+			continue
+		}
+		removal := p.removal(e)
+		if !leads {
+			dead = append(dead, removal)
+		}
+		if e.Span.Start <= at.End && at.Start <= e.Span.End {
+			out = append(out, action{
+				id: fmt.Sprint("entry ", i), title: "Remove this entry", kind: protocol.CodeActionKindQuickFix,
+				preferred: !leads, edit: p.changes([]memory.Replacement{removal}),
+			})
+		}
 	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return out, dead
+}
+
+func (p *page) removal(e memory.Entry) memory.Replacement {
+	return memory.Replacement{Span: e.Removal(p.doc)}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.lsp.dev/protocol"
@@ -52,7 +53,7 @@ func (f *features) splitting(p *page, entries []memory.Entry) func(*workspaceEdi
 		var made []*memory.Document
 		var gone []memory.Replacement
 		for _, e := range entries {
-			place, err := f.freePlace(p, e.Summary, taken)
+			place, err := f.freePlace(p, p.statement(e), taken)
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,8 @@ func (f *features) splitting(p *page, entries []memory.Entry) func(*workspaceEdi
 		}
 		w.text(p, gone...)
 		if index != nil {
-			w.text(index, index.addition(index.indexEntries(), made)...)
+			docs := p.snap.Of(p.Root)
+			w.text(index, memory.UpdateIndex(index.indexFile(), docs, slices.Concat(docs, made), f.indexOptions(p.Root)).Replace...)
 		}
 		return nil
 	}
@@ -94,8 +96,8 @@ func (f *features) freePlace(p *page, name string, taken map[string]bool) (memor
 // entryFile is the text of a memory that says what an entry of the page does,
 // with the keys that hold for each of its entries.
 func (p *page) entryFile(e memory.Entry) (string, error) {
-	d, eol := p.doc, memory.LineEnd(p.doc.Text)
-	changes := []memory.KeyChange{{Key: "name", Text: clip(e.Summary, maxEntryName)}, {Key: "description", Text: clip(e.Summary, maxAbout)}}
+	d, eol, says := p.doc, memory.LineEnd(p.doc.Text), p.statement(e)
+	changes := []memory.KeyChange{{Key: "name", Text: clip(says, maxEntryName)}, {Key: "description", Text: clip(says, maxAbout)}}
 	add := func(key, value string) {
 		if value != "" {
 			changes = append(changes, memory.KeyChange{Key: key, Text: value})
@@ -114,7 +116,7 @@ func (p *page) entryFile(e memory.Entry) (string, error) {
 	}
 	for _, key := range []string{"expires_at", "created_at", "updated_at", "last_verified_at"} {
 		if k, ok := keyOf(d, key); ok {
-			add(key, d.Text[k.ValueSpan.Start:k.ValueSpan.End])
+			add(key, strings.Trim(d.Text[k.ValueSpan.Start:k.ValueSpan.End], `"'`))
 		}
 	}
 	body := withoutMark(d.Text[e.Span.Start:e.Span.End]) + eol
@@ -123,6 +125,21 @@ func (p *page) entryFile(e memory.Entry) (string, error) {
 		return "", err
 	}
 	return memory.ReplaceText(body, reps...)
+}
+
+// statement is what an entry says in one line, without marks of links and of
+// emphasis; empty for one of code or the like.
+func (p *page) statement(e memory.Entry) string {
+	var b strings.Builder
+	at := e.SummarySpan.Start
+	for _, l := range p.links() {
+		if l.Span.Start >= at && l.Span.End <= e.SummarySpan.End {
+			b.WriteString(p.doc.Text[at:l.Span.Start] + l.Text)
+			at = l.Span.End
+		}
+	}
+	b.WriteString(p.doc.Text[at:max(at, e.SummarySpan.End)])
+	return memory.CleanLine(strings.NewReplacer("**", "", "__", "", "`", "").Replace(b.String()))
 }
 
 // maxEntryName bounds a name that is taken from an entry.

@@ -253,13 +253,9 @@ func (c *completer) memories() {
 	found := c.f.called(c.p.snap, typed, func(d *memory.Document) bool {
 		return d.Root.Prefix == c.p.Root.Prefix && d.Ref != c.p.doc.Ref
 	})
-	listed := map[string]bool{}
+	var listed map[string]bool
 	if c.p.Index {
-		for _, l := range c.p.links() {
-			if d, ok := c.p.resolve(l); ok {
-				listed[d.Ref] = true
-			}
-		}
+		listed = c.p.listed()
 		slices.SortStableFunc(found, func(a, b *memory.Document) int { return cmp.Compare(rankOf(listed[a.Ref]), rankOf(listed[b.Ref])) })
 	}
 	for _, d := range found {
@@ -297,7 +293,8 @@ func (c *completer) naming(d *memory.Document) (insert string, ok bool) {
 		}
 		return insert, ok
 	case spotItem:
-		return strings.TrimPrefix(indexLine(d), "- "), true
+		insert = indexEntryOf(d)
+		return insert, insert != ""
 	case spotValue:
 		insert, ok = wikiName(c.p, d)
 		return c.spaced(headerScalar(insert)), ok

@@ -84,7 +84,7 @@ func (f *features) declareLanguage(i *Initialization) error {
 	c.SelectionRangeProvider = protocol.Boolean(true)
 	if i.Client.Support.CodeActions {
 		c.CodeActionProvider = &protocol.CodeActionOptions{
-			CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, protocol.CodeActionKindRefactor},
+			CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, protocol.CodeActionKindRefactor, protocol.CodeActionKindSource},
 			ResolveProvider: &yes,
 		}
 	}

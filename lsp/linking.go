@@ -1,10 +1,10 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,43 +14,30 @@ import (
 	"github.com/memls/memls/memory"
 )
 
-// linkCode is how some indexes name a file: in code font, at the beginning of a
-// list item.
+// linkCode is how some indexes name a file: in code font, or by its bare name.
 const linkCode memory.LinkKind = "code"
 
-var codeItem = regexp.MustCompile("^[ \t]*(?:[-*+•]|[0-9]{1,9}[.)])[ \t]+(`+)[ \t]*([^`\r\n]+?\\.[mM][dD])[ \t]*(`+)")
-
 // links are the links of the page's text, in order; of an index also the file
-// names that it lists in code font.
+// names that it lists without a link.
 func (p *page) links() []memory.Link {
 	links := memory.Links(p.doc)
 	if !p.Index {
 		return links
 	}
-	var out []memory.Link
-	text, next := p.doc.Text, 0
-	for pos := 0; pos < len(text); {
-		end := len(text)
-		if i := strings.IndexAny(text[pos:], "\r\n"); i >= 0 {
-			end = pos + i + 1
+	out := slices.Clone(links)
+	for _, line := range p.indexFile().Lines {
+		for _, t := range line.Targets {
+			if t.Form == memory.IndexMono || t.Form == memory.IndexBare {
+				out = append(out, memory.Link{Kind: linkCode, Span: t.NameSpan, TargetSpan: t.NameSpan, Target: t.Target, Text: memory.CleanLine(t.Target)})
+			}
 		}
-		first := next
-		for next < len(links) && links[next].Span.Start < end {
-			next++
-		}
-		out = append(out, links[first:next]...)
-		if m := codeItem.FindStringSubmatchIndex(text[pos:end]); m != nil && first == next && text[pos+m[2]:pos+m[3]] == text[pos+m[6]:pos+m[7]] {
-			target := memory.Span{Start: pos + m[4], End: pos + m[5]}
-			name := text[target.Start:target.End]
-			out = append(out, memory.Link{Kind: linkCode, Span: target, TargetSpan: target, Target: name, Text: memory.CleanLine(name)})
-		}
-		pos = end
 	}
+	slices.SortStableFunc(out, func(a, b memory.Link) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return out
 }
 
 // indexPage is the index of a root, as the client has it open or as it is on
-// disk; nil when there is none.
+// disk at this moment, since edits have to fit it; nil when there is none.
 func (f *features) indexPage(snap *memory.Snapshot, root *memory.Root) (*page, error) {
 	at := memory.Place{Root: root, Rel: memory.IndexName, Index: true}
 	if b := f.overlays.get(at.Path()); b != nil {

@@ -47,8 +47,7 @@ func (r *relinking) write(w *workspaceEdit) error {
 		return err
 	}
 	for _, p := range pages {
-		reps := slices.Concat(r.own[p.doc.Ref], r.links(p))
-		w.text(p, reps...)
+		w.text(p, slices.Concat(r.own[p.doc.Ref], r.links(p))...)
 	}
 	return nil
 }
@@ -127,10 +126,17 @@ func sortReplacements(reps []memory.Replacement) []memory.Replacement {
 func renamedLabel(p *page, l memory.Link, old, now *memory.Document) []memory.Replacement {
 	from := l.Span.Start + 1
 	end := strings.LastIndex(p.doc.Text[from:l.TargetSpan.Start], "](")
-	if end < 0 || old.Title == now.Title || p.doc.Text[from:from+end] != indexText(old.Title) {
+	if end < 0 || old.Title == now.Title {
 		return nil
 	}
-	return []memory.Replacement{{Span: memory.Span{Start: from, End: from + end}, New: indexText(now.Title)}}
+	if shown := p.doc.Text[from : from+end]; shown != old.Title && shown != indexTitleOf(old) {
+		return nil
+	}
+	title := indexTitleOf(now)
+	if title == "" {
+		return nil
+	}
+	return []memory.Replacement{{Span: memory.Span{Start: from, End: from + end}, New: title}}
 }
 
 // target is how a link is written afterwards: as it is now if that still says
