@@ -88,6 +88,7 @@ type features struct {
 	overlays  *overlays
 	publisher *publisher
 
+	calls   atomic.Pointer[callNames]      // what memories are called, of the last revision that was asked about
 	running atomic.Pointer[memory.Catalog] // nil before initialize
 	open    atomic.Pointer[workspace]
 	poll    atomic.Bool

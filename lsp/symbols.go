@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sahilm/fuzzy"
 	"go.lsp.dev/protocol"
@@ -147,39 +149,30 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// called are the memories whose title or path has the letters of query in order,
-// the best match first, whatever the case and the accents. All match an empty
-// query: the pinned ones and the newest first.
-func (f *features) called(snap *memory.Snapshot, query string, keep func(*memory.Document) bool) []*memory.Document {
-	var docs []*memory.Document
-	for d := range snap.All() {
-		if keep(d) {
-			docs = append(docs, d)
-		}
+// callNames are the memories of one revision with what they are called, folded:
+// the pinned ones first, then the newest. Inv: it never changes.
+type callNames struct {
+	revision uint64
+	docs     []*memory.Document
+	folded   []string
+}
+
+// callNames is made once for a revision; two requests at the same time may both
+// make it.
+func (f *features) callNames(snap *memory.Snapshot) *callNames {
+	if c := f.calls.Load(); c != nil && c.revision == snap.Revision {
+		return c
 	}
-	slices.SortFunc(docs, func(a, b *memory.Document) int {
-		if a.Pinned != b.Pinned {
-			return -cmp.Compare(pinnedRank(a), pinnedRank(b))
-		}
-		if c := b.Fact().Compare(a.Fact()); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Ref, b.Ref)
+	c := &callNames{revision: snap.Revision, docs: slices.Collect(snap.All())}
+	slices.SortFunc(c.docs, func(a, b *memory.Document) int {
+		return cmp.Or(cmp.Compare(pinnedRank(b), pinnedRank(a)), b.Fact().Compare(a.Fact()), strings.Compare(a.Ref, b.Ref))
 	})
-	pattern := text.Fold(query)
-	if strings.TrimSpace(pattern) == "" {
-		return docs
+	c.folded = make([]string, len(c.docs))
+	for i, d := range c.docs {
+		c.folded[i] = text.Fold(d.Title + " " + d.Rel)
 	}
-	names := make([]string, len(docs))
-	for i, d := range docs {
-		names[i] = text.Fold(d.Title + " " + d.Rel)
-	}
-	matches := fuzzy.Find(pattern, names)
-	out := make([]*memory.Document, len(matches))
-	for i, m := range matches {
-		out[i] = docs[m.Index]
-	}
-	return out
+	f.calls.Store(c)
+	return c
 }
 
 func pinnedRank(d *memory.Document) int {
@@ -187,4 +180,99 @@ func pinnedRank(d *memory.Document) int {
 		return 1
 	}
 	return 0
+}
+
+// called are the memories whose title or path has the letters of query in order,
+// the best match first, whatever the case and the accents. All match an empty
+// query: the pinned ones and the newest first.
+func (f *features) called(snap *memory.Snapshot, query string, keep func(*memory.Document) bool) []*memory.Document {
+	all := f.callNames(snap)
+	found := matching{pattern: strings.TrimSpace(text.Fold(query))}
+	for i, d := range all.docs {
+		if keep(d) && inOrder(found.pattern, all.folded[i]) {
+			found.docs, found.names = append(found.docs, d), append(found.names, all.folded[i])
+		}
+	}
+	if found.pattern == "" {
+		return found.docs
+	}
+	return found.ranked()
+}
+
+// inOrder tells whether the letters of pattern stand in s in their order.
+func inOrder(pattern, s string) bool {
+	for _, r := range pattern {
+		i := strings.IndexRune(s, r)
+		if i < 0 {
+			return false
+		}
+		s = s[i+utf8.RuneLen(r):]
+	}
+	return true
+}
+
+// matching are memories that have the letters of a pattern.
+type matching struct {
+	pattern string
+	docs    []*memory.Document
+	names   []string
+}
+
+// ranked puts those first that have the pattern as one piece, at the beginning of
+// a word, and ranks the others by how scattered it is. Equals keep their order.
+func (m matching) ranked() []*memory.Document {
+	type ranked struct {
+		doc   *memory.Document
+		score int
+	}
+	out := make([]ranked, len(m.docs))
+	for i, name := range m.names {
+		out[i] = ranked{m.docs[i], pieceScore(m.pattern, name)}
+	}
+	if scattered := m.only(func(i int) bool { return out[i].score == 0 }); len(scattered) > 0 {
+		names := make([]string, len(scattered))
+		for i, at := range scattered {
+			names[i] = m.names[at]
+		}
+		// Its scores are below those of one piece.
+		for _, hit := range fuzzy.FindNoSort(m.pattern, names) {
+			out[scattered[hit.Index]].score = hit.Score - scatteredBelow
+		}
+	}
+	slices.SortStableFunc(out, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	docs := make([]*memory.Document, len(out))
+	for i := range out {
+		docs[i] = out[i].doc
+	}
+	return docs
+}
+
+const scatteredBelow = 1 << 20
+
+func (m matching) only(keep func(int) bool) (out []int) {
+	for i := range m.docs {
+		if keep(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// pieceScore is 3 for a name that begins with the pattern, 2 for one that has a
+// word which does, 1 for one that holds it, 0 for one that does not.
+func pieceScore(pattern, name string) int {
+	for score, at := 0, 0; ; {
+		i := strings.Index(name[at:], pattern)
+		switch {
+		case i < 0:
+			return score
+		case at+i == 0:
+			return 3
+		}
+		score = 1
+		if r, _ := utf8.DecodeLastRuneInString(name[:at+i]); !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return 2
+		}
+		at += i + len(pattern)
+	}
 }
