@@ -42,19 +42,17 @@ func spotAt(p *page, offset int) spot {
 	}
 	line := wholeLine(p.doc.Text, offset)
 	before, after := p.doc.Text[line.Start:offset], p.doc.Text[offset:line.End]
-	if inCode(p.doc, before, offset) {
+	s, ok := wikiSpot(before, after, offset)
+	if !ok {
+		s, ok = targetSpot(before, after, offset)
+	}
+	if !ok && p.Index {
+		s, ok = itemSpot(before, line, offset)
+	}
+	if !ok || inCode(p.doc, before, offset) {
 		return spot{}
 	}
-	if s, ok := wikiSpot(before, after, offset); ok {
-		return s
-	}
-	if s, ok := targetSpot(before, after, offset); ok {
-		return s
-	}
-	if p.Index {
-		return itemSpot(before, line, offset)
-	}
-	return spot{}
+	return s
 }
 
 // wholeLine is the line of an offset without its end.
@@ -122,13 +120,13 @@ func targetSpot(before, after string, offset int) (spot, bool) {
 
 var itemBeginning = regexp.MustCompile(`^[ \t]*(?:[-*+•]|[0-9]{1,9}[.)])[ \t]+(\[?[^\[\]()]*)$`)
 
-func itemSpot(before string, line memory.Span, offset int) spot {
+func itemSpot(before string, line memory.Span, offset int) (spot, bool) {
 	m := itemBeginning.FindStringSubmatchIndex(before)
 	if m == nil {
-		return spot{}
+		return spot{}, false
 	}
 	start := line.Start + m[2]
-	return spot{kind: spotItem, typed: strings.TrimPrefix(before[m[2]:], "["), whole: memory.Span{Start: start, End: max(line.End, offset)}}
+	return spot{kind: spotItem, typed: strings.TrimPrefix(before[m[2]:], "["), whole: memory.Span{Start: start, End: max(line.End, offset)}}, true
 }
 
 // headerLine is a key with what stands behind its colon.
