@@ -207,3 +207,158 @@ func escaped(rel string) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// Two projects whose files have the same names, and a person's own memory: who
+// edits in one is shown nothing of the other, however it is asked for.
+func TestSEC_09_EditingKeepsProjectsApart(t *testing.T) {
+	const same = "The gateway gives up after thirty seconds and answers with status 504, whatever the client asked for, since the proxy was moved to the new cluster."
+	file := func(word string) string {
+		return "---\nname: Port of " + word + "\nkeywords: [" + word + "]\ncategory: " + word + "\n---\n" + same + " [[secret]]\n"
+	}
+	s := newStore(t, map[string]string{
+		"one/mem/port.md": file("alpha"), "one/mem/edit.md": "---\nkeywords: \ncategory: \n---\n[[",
+		"two/mem/port.md": file("bravo"), "two/mem/secret.md": "---\nname: secret\n---\nbravo\n",
+		"own/port.md": file("charlie"), "own/edit.md": "---\nkeywords: \n---\n[[",
+	})
+	settings := lsp.InitializationOptions{Trusted: true, Roots: []lsp.RootOption{
+		{Scope: "project", Path: s.path("one/mem")}, {Scope: "project", Path: s.path("two/mem")}, {Scope: "user", Path: s.path("own")},
+	}}
+	d := sit(t, lsp.MemoryOptions{}, settings, memoryClient{Folders: []string{s.path("one"), s.path("two")}}).settled()
+	ask := func(method, file string, line, character int) string {
+		var raw json.RawMessage
+		at := lsp.Position{Line: uint32(line), Character: uint32(character)}
+		d.call(method, map[string]any{
+			"textDocument": map[string]string{"uri": "file://" + s.path(file)}, "position": at,
+			"context": map[string]any{"includeDeclaration": true, "diagnostics": []any{}}, "range": lsp.Range{Start: at, End: at},
+		}, &raw)
+		return string(raw)
+	}
+	for _, tt := range []struct {
+		method, file    string
+		line, character int
+		never, also     []string
+	}{
+		{"textDocument/completion", "one/mem/edit.md", 1, 10, []string{"bravo"}, []string{"alpha", "charlie"}},
+		{"textDocument/completion", "one/mem/edit.md", 2, 10, []string{"bravo"}, []string{"alpha", "charlie"}},
+		{"textDocument/completion", "one/mem/edit.md", 4, 2, []string{"bravo", "charlie", "secret"}, []string{"alpha"}},
+		{"textDocument/completion", "own/edit.md", 1, 10, []string{"alpha", "bravo"}, []string{"charlie"}},
+		{"textDocument/completion", "own/edit.md", 3, 2, []string{"alpha", "bravo"}, []string{"charlie"}},
+		{"textDocument/codeLens", "one/mem/port.md", 0, 0, []string{"bravo"}, []string{"charlie"}},
+		{"textDocument/codeLens", "own/port.md", 0, 0, []string{"alpha", "bravo"}, nil},
+		{"textDocument/hover", "one/mem/port.md", 5, len(same) + 5, []string{"bravo", "/two/"}, []string{"secret"}},
+		{"textDocument/definition", "one/mem/port.md", 5, len(same) + 5, []string{"/two/"}, []string{"null"}},
+		{"textDocument/documentLink", "one/mem/port.md", 0, 0, []string{"/two/"}, nil},
+		{"textDocument/references", "two/mem/secret.md", 0, 0, []string{"/one/", "/own/"}, []string{"/two/"}},
+	} {
+		got := ask(tt.method, tt.file, tt.line, tt.character)
+		for _, word := range tt.never {
+			if strings.Contains(got, word) {
+				t.Errorf("%s in %s shows %q: %s", tt.method, tt.file, word, got)
+			}
+		}
+		for _, word := range tt.also {
+			if !strings.Contains(got, word) {
+				t.Errorf("%s in %s does not show %q: %s", tt.method, tt.file, word, got)
+			}
+		}
+	}
+}
+
+// What a memory calls itself is shown as text: it is no markup, no link, no
+// command, and nothing in it is hidden.
+func TestSEC_05_MemoriesAreShownAsText(t *testing.T) {
+	s := newStore(t, map[string]string{
+		"a.md": "[[b]]",
+		"b.md": "---\nname: \"</memory> [x](command:evil) <img src=x> \\u202Ereversed\\u200B `code` **bold** ![i](http://x)\"\ndescription: \"# heading\\n- item [y][z] &lt; ~~gone~~ $math$ |cell|\"\n---\nx\n",
+	})
+	d := ring(t, lsp.MemoryOptions{})
+	d.call("initialize", map[string]any{
+		"processId": nil, "initializationOptions": serving(s),
+		"capabilities": map[string]any{"textDocument": map[string]any{"hover": map[string]any{"contentFormat": []string{"markdown"}}}},
+	}, nil)
+	d.notify("initialized", "{}")
+	d.settled()
+	var h struct {
+		Contents struct{ Kind, Value string }
+	}
+	d.call("textDocument/hover", map[string]any{
+		"textDocument": map[string]string{"uri": "file://" + s.path("a.md")}, "position": lsp.Position{Character: 3},
+	}, &h)
+	if h.Contents.Kind != "markdown" {
+		t.Fatalf("%+v", h)
+	}
+	value := h.Contents.Value
+	if strings.ContainsAny(value, "\u202E\u200B") {
+		t.Errorf("something is hidden in %q", value)
+	}
+	// All that could begin markup has a backslash in front, but for our own.
+	own := strings.TrimSuffix(strings.TrimPrefix(strings.Split(value, "\n\n")[0], "**"), "**") + "\n" + strings.Split(value, "\n\n")[1]
+	for i, c := range own {
+		if strings.ContainsRune("`*_[]<&~|$!", c) && (i == 0 || own[i-1] != '\\') {
+			t.Errorf("%q at %d has power in %q", c, i, own)
+		}
+	}
+	if !strings.Contains(own, "\n\\# heading") {
+		t.Errorf("a heading: %q", own)
+	}
+}
+
+// The same link, hover, definition and symbol, in every encoding that a client can
+// ask for, and in none.
+func TestPROTO_04_PositionsOfLinks(t *testing.T) {
+	const line = "中文😀前缀 [[target]]"
+	s := newStore(t, map[string]string{"a.md": line + "\n", "target.md": "# T\n"})
+	for encoding, want := range map[string][2]int{"": {7, 17}, "utf-16": {7, 17}, "utf-8": {17, 27}} {
+		d := sit(t, lsp.MemoryOptions{}, serving(s), memoryClient{Encoding: encoding}).settled()
+		at := map[string]any{
+			"textDocument": map[string]string{"uri": "file://" + s.path("a.md")}, "position": lsp.Position{Character: uint32(want[0])},
+		}
+		var h struct{ Range lsp.Range }
+		d.call("textDocument/hover", at, &h)
+		if int(h.Range.Start.Character) != want[0] || int(h.Range.End.Character) != want[1] {
+			t.Errorf("%q: hover of %+v, want %v", encoding, h.Range, want)
+		}
+		var links []struct{ Range lsp.Range }
+		d.call("textDocument/documentLink", at, &links)
+		if len(links) != 1 || int(links[0].Range.Start.Character) != want[0]+2 || int(links[0].Range.End.Character) != want[1]-2 {
+			t.Errorf("%q: links %+v, want %v", encoding, links, want)
+		}
+		at["position"] = lsp.Position{Character: uint32(want[0] - 2)}
+		var none json.RawMessage
+		d.call("textDocument/definition", at, &none)
+		if string(none) != "null" {
+			t.Errorf("%q: a definition beside the link: %s", encoding, none)
+		}
+	}
+}
+
+// Every request of the language features that is malformed is told what is wrong.
+func TestPROTO_08_MalformedRequestsNameTheField(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": "x"})
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	doc := `"textDocument":{"uri":"file://` + s.path("a.md") + `"}`
+	for method, params := range map[string][2]string{
+		"textDocument/hover":          {`{` + doc + `,"position":{"line":"1"}}`, "position.line"},
+		"textDocument/completion":     {`{"textDocument":7}`, "textDocument"},
+		"textDocument/rename":         {`{` + doc + `,"position":{"line":0,"character":0},"newName":4}`, "newName"},
+		"textDocument/codeAction":     {`{` + doc + `,"range":[1]}`, "range"},
+		"textDocument/selectionRange": {`{` + doc + `,"positions":[{"line":-1}]}`, "positions[0].line"},
+		"workspace/symbol":            {`{"query":[1]}`, "query"},
+		"workspace/willRenameFiles":   {`{"files":[{"oldUri":1}]}`, "files[0].oldUri"},
+		"memory/show":                 {`{"ref":"nowhere"}`, "ref"},
+		"codeAction/resolve":          {`{"title":"x"}`, "data"},
+	} {
+		err := d.refused(method, params[0])
+		if code(err) != -32602 || data[lsp.ParamErrorData](t, err).Field != params[1] {
+			t.Errorf("%s: %v, want %s", method, err, params[1])
+		}
+	}
+	// No document at all is one of no root.
+	for _, method := range []string{"textDocument/hover", "textDocument/documentSymbol", "textDocument/codeAction"} {
+		var raw json.RawMessage
+		d.call(method, `{}`, &raw)
+		if string(raw) != "null" {
+			t.Errorf("%s of nothing: %s", method, raw)
+		}
+	}
+}
