@@ -69,11 +69,13 @@ func (f *features) catalogChanged(set memory.ChangeSet) {
 	f.changes.add(set)
 	f.filesChanged()
 	f.publisher.files(set)
+	f.anchors.files(set)
 }
 
 // statusChanged sends memory/statusChanged. The catalog's writer calls it.
 func (f *features) statusChanged() {
 	f.publisher.everything()
+	f.anchors.everything()
 	params := &StatusChangedParams{}
 	for _, r := range f.catalog().Snapshot().Roots() {
 		params.Roots = append(params.Roots, RootState{

@@ -110,6 +110,7 @@ func (f *features) diagnose(p *page) []diagnostic {
 	problems = append(problems, notRead(p)...)
 	if !p.snap.Loading() {
 		problems = append(problems, brokenLinks(p)...)
+		problems = append(problems, f.deadAnchors(p.snap, p.doc)...)
 	}
 	return worded(p.at, problems)
 }

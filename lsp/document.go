@@ -15,6 +15,14 @@ import (
 type documents struct {
 	now      time.Time
 	encoding string // of positions
+	// dead says what of the workspace a memory names that is gone; nil when nobody
+	// looks.
+	dead func(*memory.Document) string
+}
+
+// words words memories for the client.
+func (f *features) words(now time.Time) documents {
+	return documents{now: now, encoding: f.s.Client().PositionEncoding, dead: f.deadNote}
 }
 
 // hit is a hit as recall and search send it; search has no state.
@@ -30,8 +38,14 @@ func (w documents) hit(h *recall.Hit) RecallDocument {
 	}
 }
 
-// stale says that a memory is old enough to be checked before it is trusted.
+// stale says that a memory is to be checked before it is trusted: it names what
+// is gone, or is old.
 func (w documents) stale(d *memory.Document) *StaleNote {
+	if w.dead != nil {
+		if note := w.dead(d); note != "" {
+			return &StaleNote{Reason: "anchor", Detail: note}
+		}
+	}
 	age := recall.AgeDays(d, w.now)
 	if age < recall.StaleAfterDays {
 		return nil

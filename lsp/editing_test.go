@@ -1,11 +1,17 @@
 package lsp_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/memls/memls/lsp"
+	"github.com/memls/memls/lsp/internal/lsptest"
+	"github.com/memls/memls/memory"
 )
 
 // wireDiagnostic is a diagnostic as a client reads it.
@@ -155,5 +161,149 @@ func TestPROTO_05_RecallUsesWhatIsSaved(t *testing.T) {
 	}
 	if got := d.pulled(s.path("a.md")); len(got) != 0 {
 		t.Errorf("of the deleted file: %+v", got)
+	}
+}
+
+// The places that memories name are looked at only in a workspace that is
+// trusted, and again while a document is open.
+func TestDeadAnchorsOfATrustedWorkspace(t *testing.T) {
+	s := newStore(t, map[string]string{
+		"mem/a.md": note("Tokens", "walrus tokens", "`src/token.go` checks them, as `checkToken` does."), "work/main.go": "package main\n",
+	})
+	var skew atomic.Int64
+	opt := lsp.MemoryOptions{
+		Now: func() time.Time { return time.Now().Add(time.Duration(skew.Load())) },
+		After: func(d time.Duration) <-chan time.Time {
+			if d == memory.SurveyAge {
+				d = time.Millisecond
+			}
+			return time.After(d)
+		},
+	}
+	settings := lsp.InitializationOptions{Roots: []lsp.RootOption{{Scope: "project", Path: s.path("mem")}}}
+	d := sit(t, opt, settings, memoryClient{Folders: []string{s.path("work")}}).settled()
+	path := s.path("mem/a.md")
+	seq := 0
+	await := func(step string, codes ...string) {
+		t.Helper()
+		m, err := d.client.Await(t.Context(), seq, func(m Message) bool {
+			var p struct{ Diagnostics []wireDiagnostic }
+			return m.Method == "textDocument/publishDiagnostics" && json.Unmarshal(m.Params, &p) == nil && len(p.Diagnostics) == len(codes)
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+		seq = m.Seq + 1
+	}
+	stale := func() string {
+		t.Helper()
+		r := d.recall(lsp.RecallParams{Query: "walrus tokens", Session: d.token()})
+		if r.fast.Documents[0].Stale == nil {
+			return ""
+		}
+		return r.fast.Documents[0].Stale.Reason
+	}
+	d.open(path, note("Tokens", "walrus tokens", "`src/token.go` checks them, as `checkToken` does."))
+	await("not trusted")
+	if got := stale(); got != "" {
+		t.Errorf("not trusted: stale by %s", got)
+	}
+	d.notify("workspace/didChangeConfiguration", `{"settings":{"memls":{"trusted":true}}}`)
+	await("trusted", "path", "identifier")
+	if got := stale(); got != "anchor" {
+		t.Errorf("trusted: stale by %q", got)
+	}
+	s.write("work/src/token.go", "package src\n\nfunc checkToken() {}\n")
+	skew.Store(int64(memory.SurveyAge))
+	await("written")
+	if got := stale(); got != "" {
+		t.Errorf("written: stale by %s", got)
+	}
+	s.remove("work/src/token.go")
+	skew.Store(int64(2 * memory.SurveyAge))
+	await("removed", "path", "identifier")
+	d.notify("workspace/didChangeConfiguration", `{"settings":{"memls":{"trusted":false}}}`)
+	await("trust withdrawn")
+	if got := stale(); got != "" {
+		t.Errorf("trust withdrawn: stale by %s", got)
+	}
+}
+
+// A client that shows diagnostics is shown those of every file; others only
+// those of what they open.
+func TestDiagnosticsOfFilesThatAreNotOpen(t *testing.T) {
+	s := newStore(t, map[string]string{"flawed.md": note("flawed: a", "d", "b"), "good.md": note("Good", "d", "b")})
+	d := sit(t, lsp.MemoryOptions{}, serving(s), memoryClient{Capabilities: map[string]any{
+		"textDocument": map[string]any{"publishDiagnostics": map[string]any{}},
+	}})
+	seq := 0
+	await := func(file string, n int) {
+		t.Helper()
+		m, err := d.client.Await(t.Context(), seq, lsptest.Method("textDocument/publishDiagnostics"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq = m.Seq + 1
+		p := decode[struct {
+			URI         string
+			Diagnostics []wireDiagnostic
+		}](t, m.Params)
+		if p.URI != "file://"+s.path(file) || len(p.Diagnostics) != n {
+			t.Errorf("shown %+v, want %d of %s", p, n, file)
+		}
+	}
+	await("flawed.md", 1)
+	s.write("good.md", strangeType)
+	await("good.md", 1)
+	d.open(s.path("good.md"), note("Good", "d", "b"))
+	await("good.md", 0)
+	d.close(s.path("good.md"))
+	await("good.md", 1)
+	s.remove("good.md")
+	await("good.md", 0)
+	s.write("flawed.md", note("Mended", "d", "b"))
+	await("flawed.md", 0)
+}
+
+// A client that asks for diagnostics itself is told when to, and is not pushed any.
+func TestPulledDiagnosticsAreRefreshed(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": note("A", "d", "[[b]]")})
+	d := ring(t, lsp.MemoryOptions{})
+	refreshed := make(chan none, 100)
+	d.client.Handle("workspace/diagnostic/refresh", func(json.RawMessage) (any, error) {
+		refreshed <- none{}
+		return nil, nil
+	})
+	err := d.initialize(serving(s), memoryClient{Capabilities: map[string]any{
+		"textDocument": map[string]any{"diagnostic": map[string]any{}}, "workspace": map[string]any{"diagnostics": map[string]bool{"refreshSupport": true}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.notify("initialized", "{}")
+	d.settled()
+	d.open(s.path("a.md"), note("A", "d", "[[b]]"))
+	if got := codes(d.pulled(s.path("a.md"))); !slices.Equal(got, []string{"link-broken"}) {
+		t.Errorf("%v", got)
+	}
+	s.write("b.md", note("B", "d", "b"))
+	for len(d.pulled(s.path("a.md"))) > 0 {
+		select {
+		case <-refreshed:
+		case <-t.Context().Done():
+			t.Fatal("not told to ask again")
+		}
+	}
+	var r struct{ Kind, ResultID string }
+	ask := map[string]any{"textDocument": map[string]string{"uri": "file://" + s.path("a.md")}}
+	d.call("textDocument/diagnostic", ask, &r)
+	ask["previousResultId"] = r.ResultID
+	if d.call("textDocument/diagnostic", ask, &r); r.Kind != "unchanged" {
+		t.Errorf("the same again: %+v", r)
+	}
+	for _, m := range d.client.Log() {
+		if m.Method == "textDocument/publishDiagnostics" {
+			t.Errorf("pushed %s", m.Params)
+		}
 	}
 }

@@ -52,6 +52,7 @@ var encodings = []string{"utf-8", "utf-16", ""}
 //	write FILE 'TEXT'            writes a file behind the editor's back, and waits
 //	remove FILE                  until the server has seen it
 //	diagnostics FILE             shows its diagnostics, once they are of its version
+//	await FILE 'TEXT'            waits until its pushed diagnostics contain a text
 //	nothing FILE                 wants no diagnostics of it, pushed or pulled
 //	request METHOD [FILE ['A|B'] ['..' 'C|D']] [JSON]
 //	                             asks about a file, at the place between A and B, up
@@ -186,7 +187,7 @@ func (e *editor) act(verb string, args []string) error {
 		"root": {2, e.root}, "untrusted": {0, e.untrusted}, "capability": {1, e.capability},
 		"open": {1, e.opens}, "edit": {3, e.edits}, "insert": {3, e.inserts}, "replace": {2, e.replaces},
 		"save": {1, e.saves}, "close": {1, e.closes}, "write": {2, e.writes}, "remove": {1, e.removes},
-		"diagnostics": {1, e.diagnostics}, "nothing": {1, e.nothing}, "request": {1, e.requests}, "call": {1, e.calls}, "apply": {0, e.applies},
+		"diagnostics": {1, e.diagnostics}, "nothing": {1, e.nothing}, "await": {2, e.awaits}, "request": {1, e.requests}, "call": {1, e.calls}, "apply": {0, e.applies},
 		"show": {1, e.shows}, "recall": {1, e.recalls}, "clock": {2, e.clocks}, "able": {0, e.able},
 	}
 	maps.Copy(acts, e.readingActs())
@@ -405,6 +406,14 @@ func (e *editor) diagnostics(args []string) error {
 		fmt.Fprintf(&e.out, "%s: %s %s: %s\n", text.Show(r), severity, d.Code, d.Message)
 	}
 	return nil
+}
+
+func (e *editor) awaits(args []string) error {
+	_, err := e.desk.client.Await(e.t.Context(), 0, func(m lsptest.Message) bool {
+		return m.Method == "textDocument/publishDiagnostics" && bytes.Contains(m.Params, []byte(args[1])) &&
+			bytes.Contains(m.Params, fmt.Appendf(nil, `"uri":%q,"version":%d,`, e.uri(args[0]), e.edition[args[0]]))
+	})
+	return err
 }
 
 func (e *editor) nothing(args []string) error {

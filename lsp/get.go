@@ -41,7 +41,7 @@ func (f *features) get(ctx context.Context, p *GetParams) (*GetResult, error) {
 	if p.Version != "" && p.Version != d.Version {
 		return nil, about(d.Ref, KindConflict, d.Ref+" has changed: its version is "+d.Version)
 	}
-	words := documents{now: f.opt.Now(), encoding: f.s.Client().PositionEncoding}
+	words := f.words(f.opt.Now())
 	at := newPositions(d.Text, words.encoding)
 	r := words.whole(d, at)
 	entries := memory.Entries(d)

@@ -33,7 +33,7 @@ func (f *features) list(ctx context.Context, p *ListParams) (*ListResult, error)
 	if err != nil {
 		return nil, err
 	}
-	words := documents{now: f.opt.Now(), encoding: f.s.Client().PositionEncoding}
+	words := f.words(f.opt.Now())
 	filter := recall.Query{Scopes: scopesOf(p.Scopes), Folder: f.folder(p.Folder)}
 	var found []*memory.Document
 	for d := range snap.All() {

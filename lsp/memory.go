@@ -87,6 +87,7 @@ type features struct {
 	changes   *changes
 	overlays  *overlays
 	publisher *publisher
+	anchors   *anchors
 
 	calls   atomic.Pointer[callNames]      // what memories are called, of the last revision that was asked about
 	running atomic.Pointer[memory.Catalog] // nil before initialize
@@ -207,6 +208,10 @@ func (f *features) reconfigure(old, now Settings) {
 	f.models.configure(now.Model)
 	f.poll.Store(now.Watcher == "poll")
 	f.reroot(old.Watcher != now.Watcher)
+	if old.Trusted != now.Trusted {
+		f.publisher.everything()
+		f.anchors.everything()
+	}
 }
 
 // rootsWait is how long changed settings hold up the messages behind them, so

@@ -41,9 +41,11 @@ type pending struct {
 	open map[string]string // open documents that changed, and closed ones: paths by pathKey
 	refs map[string]bool   // files whose document in the catalog changed
 	all  bool              // too many, or the roots
+	news bool              // of what open documents name
 }
 
-func (p pending) catalog() bool { return p.all || len(p.refs) > 0 }
+// others tells whether something has changed that the client does not know of.
+func (p pending) others() bool { return p.all || p.news || len(p.refs) > 0 }
 
 // publisher gathers what diagnostics depend on.
 type publisher struct {
@@ -91,6 +93,8 @@ func (u *publisher) files(set memory.ChangeSet) {
 
 func (u *publisher) everything() { u.note(func(p *pending) { p.all = true }) }
 
+func (u *publisher) anchors() { u.note(func(p *pending) { p.news = true }) }
+
 func (u *publisher) take() pending {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -122,7 +126,7 @@ func (f *features) reportDiagnostics(ctx context.Context) {
 		switch {
 		case !client.PullDiagnostics:
 			s.update(ctx, next)
-		case client.RefreshDiagnostics && next.catalog():
+		case client.RefreshDiagnostics && next.others():
 			f.refreshDiagnostics(ctx)
 		}
 	}
@@ -159,7 +163,7 @@ func (s *shownDiagnostics) update(ctx context.Context, next pending) {
 	for _, path := range next.open {
 		s.document(snap, path, s.f.overlays.get(path))
 	}
-	if !next.catalog() {
+	if !next.others() {
 		return
 	}
 	// Other files decide where links lead.

@@ -361,7 +361,7 @@ func (f *features) compose(r *pendingRecall, phase string, snap *memory.Snapshot
 		})
 	}
 	result.Prompt = block.Text
-	words := documents{now: now, encoding: f.s.Client().PositionEncoding}
+	words := f.words(now)
 	for i := range block.Hits {
 		result.Documents = append(result.Documents, words.hit(&block.Hits[i]))
 	}

@@ -39,7 +39,7 @@ func (f *features) search(ctx context.Context, p *SearchParams) (*SearchResult, 
 		return nil, err
 	}
 	result := &SearchResult{Total: ranking.Total, Trace: traceOf(ranking)}
-	words := documents{now: now, encoding: f.s.Client().PositionEncoding}
+	words := f.words(now)
 	for _, h := range f.present(snap, ranking.Hits) {
 		h.State = ""
 		result.Documents = append(result.Documents, words.hit(&h))

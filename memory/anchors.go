@@ -187,15 +187,9 @@ func atLine(digits string) int {
 }
 
 // fileExtensions are those by which a name without a folder is taken for a file.
-var fileExtensions = func() map[string]bool {
-	m := map[string]bool{}
-	for ext := range strings.FieldsSeq(`.go .rs .py .rb .ts .tsx .js .jsx .mjs .cjs .java .kt .kts .scala .c .h .cc .cpp .hpp
+var fileExtensions = nameSet(`.go .rs .py .rb .ts .tsx .js .jsx .mjs .cjs .java .kt .kts .scala .c .h .cc .cpp .hpp
 		.cs .fs .swift .m .mm .php .pl .lua .ex .exs .erl .hs .ml .clj .dart .zig .nim .jl .r .sh .bash .zsh .ps1 .sql
-		.proto .graphql .vue .svelte .css .scss .less .html .tf .gradle .cmake .yaml .yml .toml .json .xml .ini .cfg`) {
-		m[ext] = true
-	}
-	return m
-}()
+		.proto .graphql .vue .svelte .css .scss .less .html .tf .gradle .cmake .yaml .yml .toml .json .xml .ini .cfg`)
 
 var (
 	qualified = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|->|#)[\p{L}_$][\p{L}\p{N}_$]*)*$`)
@@ -252,14 +246,8 @@ var outsideVariables = []string{
 }
 
 // productNames are names of products that are written as identifiers are.
-var productNames = func() map[string]bool {
-	m := map[string]bool{}
-	for name := range strings.FieldsSeq(`github gitlab javascript typescript postgresql mysql sqlite mongodb nodejs macos ios ipados
+var productNames = nameSet(`github gitlab javascript typescript postgresql mysql sqlite mongodb nodejs macos ios ipados
 		graphql oauth oauth2 openapi openssl youtube linkedin whatsapp webassembly websocket websockets openai chatgpt devops
 		jetbrains intellij pycharm vscode neovim kubernetes dynamodb cloudfront elasticsearch opensearch clickhouse rabbitmq
 		terraform bigquery powershell wordpress paypal dropbox onedrive sharepoint latex bibtex todowrite webfetch websearch
-		askuserquestion exitplanmode notebookedit multiedit todoread`) {
-		m[name] = true
-	}
-	return m
-}()
+	askuserquestion exitplanmode notebookedit multiedit todoread`)
