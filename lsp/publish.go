@@ -19,7 +19,7 @@ const (
 const (
 	// diagnosticPause is how long changes gather before they are looked at: long
 	// enough for a paste or a macro to be one, too short to be noticed.
-	diagnosticPause = 10 * time.Millisecond
+	diagnosticPause = 5 * time.Millisecond
 	// refreshPause is the shortest time between two requests to a client to ask
 	// for its diagnostics again, and refreshWait how long one may take.
 	refreshPause = 250 * time.Millisecond

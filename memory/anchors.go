@@ -58,6 +58,9 @@ func Anchors(d *Document) []Anchor {
 	}
 	var out []Anchor
 	for _, span := range in.codes {
+		if len(out) == maxAnchors {
+			break
+		}
 		if a, ok := readAnchor(b.text, span, d); ok {
 			out = append(out, a)
 		}
@@ -110,8 +113,6 @@ func linkAnchor(l Link) (Anchor, bool) {
 	return Anchor{Kind: AnchorPath, Span: l.TargetSpan, Name: name, Line: line}, true
 }
 
-var barePath = regexp.MustCompile(`[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)+:\d+`)
-
 // bareAnchors are what is written as path:line outside of code and links.
 func bareAnchors(text string, runs []Span, in inlineScanner) (out []Anchor) {
 	taken := slices.Clone(in.codes)
@@ -120,10 +121,14 @@ func bareAnchors(text string, runs []Span, in inlineScanner) (out []Anchor) {
 	}
 	slices.SortFunc(taken, func(a, b Span) int { return a.Start - b.Start })
 	for _, run := range runs {
-		for _, m := range barePath.FindAllStringIndex(text[run.Start:run.End], maxAnchors) {
-			span := Span{run.Start + m[0], run.Start + m[1]}
-			before, _ := utf8.DecodeLastRuneInString(text[run.Start:span.Start])
-			if strings.ContainsRune(`/:\~$`, before) {
+		for at := run.Start; at < run.End && len(out) < maxAnchors; {
+			n := strings.IndexByte(text[at:run.End], ':')
+			if n < 0 {
+				break
+			}
+			span := bareSpan(text, run, at+n)
+			at = max(at+n+1, span.End)
+			if span.Len() == 0 {
 				continue
 			}
 			i, _ := slices.BinarySearchFunc(taken, span.Start, func(t Span, at int) int { return t.End - at })
@@ -138,17 +143,66 @@ func bareAnchors(text string, runs []Span, in inlineScanner) (out []Anchor) {
 	return out
 }
 
+// bareSpan is the path:line around a colon, or nothing: a path has a slash inside
+// and is no end of something longer.
+func bareSpan(text string, run Span, colon int) Span {
+	end := colon + 1
+	for end < run.End && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	start := colon
+	for start > run.Start && colon-start < maxAnchorBytes {
+		r, size := utf8.DecodeLastRuneInString(text[run.Start:start])
+		if r != '/' && !pathRune(r) || strings.ContainsRune("()[]", r) {
+			if strings.ContainsRune(`:\~$`, r) {
+				return Span{}
+			}
+			break
+		}
+		start -= size
+	}
+	name := text[start:colon]
+	if end == colon+1 || !strings.Contains(strings.Trim(name, "/"), "/") || strings.HasPrefix(name, "/") {
+		return Span{}
+	}
+	return Span{start, end}
+}
+
 var (
 	pathLine  = regexp.MustCompile(`^(.+?)(?::(\d{1,7})(?:[:-]\d{1,7})*|#L(\d{1,7})(?:-L?\d{1,7})?)$`)
-	pathWord  = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_.@+()\[\]-]+$`)
-	pathExt   = regexp.MustCompile(`^\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 	productJS = regexp.MustCompile(`^[A-Z][A-Za-z]*\.(?:js|io|ts|net|NET)$`)
 )
 
+// pathRune tells whether a character stands in names of files that people write
+// without quotes.
+func pathRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' || r > 0 && strings.IndexByte("_.@+()[]-", byte(r)) >= 0
+	}
+	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)
+}
+
+// extension is the extension of a name that has one and a stem.
+func extension(name string) string {
+	i := strings.LastIndexByte(name, '.')
+	if i <= 0 || len(name)-i < 2 || len(name)-i > 9 {
+		return ""
+	}
+	for j, c := range []byte(name[i+1:]) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (j == 0 || c < '0' || c > '9') {
+			return ""
+		}
+	}
+	return name[i:]
+}
+
 // readPath reads a path, relative to a workspace or absolute, and its line.
 func readPath(s string) (name string, line int, ok bool) {
-	if m := pathLine.FindStringSubmatch(s); m != nil {
-		s, line = m[1], atLine(m[2]+m[3])
+	if strings.ContainsAny(s, ":#") {
+		if m := pathLine.FindStringSubmatch(s); m != nil {
+			s, line = m[1], atLine(m[2]+m[3])
+		}
 	}
 	s = strings.TrimPrefix(s, "./")
 	dir := strings.HasSuffix(s, "/")
@@ -156,23 +210,23 @@ func readPath(s string) (name string, line int, ok bool) {
 	absolute := strings.HasPrefix(s, "/")
 	segments := strings.Split(strings.TrimPrefix(s, "/"), "/")
 	for _, seg := range segments {
-		if seg == "." || seg == ".." || !pathWord.MatchString(seg) || strings.HasPrefix(seg, "-") {
+		if seg == "." || seg == ".." || seg == "" || seg[0] == '-' || strings.ContainsFunc(seg, func(r rune) bool { return !pathRune(r) }) {
 			return "", 0, false
 		}
 	}
 	last := segments[len(segments)-1]
-	ext := pathExt.MatchString(path.Ext(last)) && path.Ext(last) != last
+	ext := extension(last)
 	switch {
 	case strings.HasPrefix(s, "@"), strings.Contains(s, "..."):
 		return "", 0, false
 	case len(segments) == 1 && !absolute:
 		// A lone name is a file only when it can be nothing else.
-		if dir || !ext || !fileExtensions[strings.ToLower(path.Ext(last))] || productJS.MatchString(last) {
+		if dir || !fileExtensions[strings.ToLower(ext)] || productJS.MatchString(last) {
 			return "", 0, false
 		}
 	case strings.Contains(segments[0], ".") && !strings.HasPrefix(segments[0], ".") && !absolute:
 		return "", 0, false // a host: github.com/user/repository
-	case strings.ContainsAny(s, "()") && !ext:
+	case strings.ContainsAny(s, "()") && ext == "":
 		return "", 0, false // a call
 	}
 	return s, line, true
@@ -200,9 +254,11 @@ var (
 // readIdentifier reads an identifier, a qualified one or a call. A plain word is
 // none, since it may be any word, unless it is called.
 func readIdentifier(s string) (name string, ok bool) {
-	plain := callTail.ReplaceAllString(s, "")
-	called := plain != s
-	if !qualified.MatchString(plain) {
+	plain, called := s, strings.HasSuffix(s, ")")
+	if called {
+		plain = callTail.ReplaceAllString(s, "")
+	}
+	if strings.ContainsAny(plain, " \t/=") || !qualified.MatchString(plain) {
 		return "", false
 	}
 	name = lastName.FindString(plain)

@@ -143,7 +143,7 @@ func (w *Workspace) path(root *os.Root, a Anchor) Verdict {
 		return unknown
 	}
 	// Without an extension it may be no path at all, unless it begins as one.
-	if path.Ext(name) == "" {
+	if extension(path.Base(name)) == "" {
 		first, _, nested := strings.Cut(name, "/")
 		if info, err := root.Stat(first); err != nil || !info.IsDir() || !nested {
 			return unknown
