@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -304,6 +306,55 @@ func TestPulledDiagnosticsAreRefreshed(t *testing.T) {
 	for _, m := range d.client.Log() {
 		if m.Method == "textDocument/publishDiagnostics" {
 			t.Errorf("pushed %s", m.Params)
+		}
+	}
+}
+
+// Every code of a diagnostic is explained to the people who see it.
+func TestLanguageServerDocNamesEveryCode(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "language-server.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant := regexp.MustCompile(`(?m)^\s+(?:Problem|code)[A-Z]\w+\s+= "([a-z-]+)"|^const codeDead\w+ = "([a-z-]+)"`)
+	n := 0
+	for _, name := range []string{"../memory/document.go", "diagnostic.go", "anchors.go"} {
+		src, err := os.ReadFile(filepath.FromSlash(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range constant.FindAllStringSubmatch(string(src), -1) {
+			n++
+			if code := m[1] + m[2]; !strings.Contains(string(doc), "`"+code+"`") {
+				t.Errorf("%s is not explained", code)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d codes found: the constants are not where they were", n)
+	}
+}
+
+// Positions are in the encoding that was agreed on, UTF-16 when none was.
+func TestPROTO_04_PositionsOfDiagnostics(t *testing.T) {
+	text := note("Links", "d", "中文😀前缀 [[missing]]")
+	for _, c := range []struct {
+		encoding   string
+		start, end uint32
+	}{{"utf-8", 19, 26}, {"utf-16", 9, 16}, {"", 9, 16}} {
+		s := newStore(t, map[string]string{"a.md": text})
+		d := sit(t, lsp.MemoryOptions{}, serving(s), memoryClient{Encoding: c.encoding}).settled()
+		d.open(s.path("a.md"), text)
+		got := d.pulled(s.path("a.md"))
+		want := lsp.Range{Start: lsp.Position{Line: 5, Character: c.start}, End: lsp.Position{Line: 5, Character: c.end}}
+		if len(got) != 1 || got[0].Code != "link-broken" || got[0].Range != want {
+			t.Errorf("%q: %+v, want %+v", c.encoding, got, want)
+		}
+		// What is typed behind the character lands there, too.
+		at := lsp.Position{Line: 5, Character: c.start}
+		d.edit(s.path("a.md"), &lsp.Range{Start: at, End: at}, "x")
+		if got := d.pulled(s.path("a.md")); len(got) != 1 || !strings.Contains(got[0].Message, `"xmissing"`) {
+			t.Errorf("%q: %+v", c.encoding, got)
 		}
 	}
 }
