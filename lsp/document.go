@@ -28,29 +28,39 @@ func (f *features) words(now time.Time) documents {
 // hit is a hit as recall and search send it; search has no state.
 func (w documents) hit(h *recall.Hit) RecallDocument {
 	d := h.Doc
+	gone := h.Gone
+	if gone == "" {
+		gone = w.gone(d)
+	}
 	return RecallDocument{
 		Ref: d.Ref, URI: uriOf(d), Version: d.Version, Scope: string(d.Root.Scope), Type: d.Type,
 		Range: newPositions(d.Text, w.encoding).rangeOf(h.Passage),
 		Title: d.Title, Description: d.Description,
 		Body: d.Text[h.Passage.Start:h.Passage.End], Truncated: h.Truncated,
-		UpdatedAt: d.Fact().UTC(), AgeDays: recall.AgeDays(d, w.now), Stale: w.stale(d),
+		UpdatedAt: d.Fact().UTC(), AgeDays: recall.AgeDays(d, w.now), Stale: w.stale(d, gone),
 		Pinned: d.Pinned, Status: w.status(d), State: string(h.State), Why: reasons(h.Why),
 	}
 }
 
 // stale says that a memory is to be checked before it is trusted: it names what
 // is gone, or is old.
-func (w documents) stale(d *memory.Document) *StaleNote {
-	if w.dead != nil {
-		if note := w.dead(d); note != "" {
-			return &StaleNote{Reason: "anchor", Detail: note}
-		}
+func (w documents) stale(d *memory.Document, gone string) *StaleNote {
+	if gone != "" {
+		return &StaleNote{Reason: "anchor", Detail: gone}
 	}
 	age := recall.AgeDays(d, w.now)
 	if age < recall.StaleAfterDays {
 		return nil
 	}
 	return &StaleNote{Reason: "age", Detail: fmt.Sprintf("last updated %d days ago", age)}
+}
+
+// gone is what of the workspace a memory names that is gone, if somebody looks.
+func (w documents) gone(d *memory.Document) string {
+	if w.dead == nil {
+		return ""
+	}
+	return w.dead(d)
 }
 
 // status is the status that holds now: a date may have passed since the file

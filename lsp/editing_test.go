@@ -203,6 +203,9 @@ func TestDeadAnchorsOfATrustedWorkspace(t *testing.T) {
 		if r.fast.Documents[0].Stale == nil {
 			return ""
 		}
+		if !strings.Contains(r.fast.Prompt, "NOTE: what it names may be gone: src/token.go is not in the workspace; checkToken occurs nowhere") {
+			t.Errorf("the agent is not told: %s", r.fast.Prompt)
+		}
 		return r.fast.Documents[0].Stale.Reason
 	}
 	d.open(path, note("Tokens", "walrus tokens", "`src/token.go` checks them, as `checkToken` does."))

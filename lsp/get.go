@@ -124,7 +124,7 @@ func (w documents) whole(d *memory.Document, at *positions) *GetResult {
 	r := &GetResult{
 		Ref: d.Ref, URI: uriOf(d), Range: at.rangeOf(d.Body), Version: d.Version, Scope: string(d.Root.Scope), Type: d.Type,
 		Title: d.Title, Description: d.Description, Body: d.BodyText(), Truncated: d.Truncated,
-		UpdatedAt: d.Fact().UTC(), AgeDays: recall.AgeDays(d, w.now), Stale: w.stale(d),
+		UpdatedAt: d.Fact().UTC(), AgeDays: recall.AgeDays(d, w.now), Stale: w.stale(d, w.gone(d)),
 		Pinned: d.Pinned, Status: w.status(d), Keywords: d.Keywords,
 		Provenance: DocumentProvenance{
 			CreatedAt: d.CreatedAt.UTC(), ExpiresAt: d.ExpiresAt.UTC(), LastVerifiedAt: d.LastVerifiedAt.UTC(),

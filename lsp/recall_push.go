@@ -350,7 +350,10 @@ func (f *features) compose(r *pendingRecall, phase string, snap *memory.Snapshot
 		Token: r.token, Session: r.session.name, Phase: phase,
 		CatalogRevision: snap.Revision, Degraded: degradedBy(snap, &r.query),
 	}
-	hits = f.present(snap, hits)
+	hits = slices.Clone(f.present(snap, hits))
+	for i := range hits {
+		hits[i].Gone = f.deadNote(hits[i].Doc)
+	}
 	block, err := recall.Render(hits, now)
 	if err != nil {
 		f.s.log.Error("memories not rendered", "err", err)
@@ -361,7 +364,7 @@ func (f *features) compose(r *pendingRecall, phase string, snap *memory.Snapshot
 		})
 	}
 	result.Prompt = block.Text
-	words := f.words(now)
+	words := documents{now: now, encoding: f.s.Client().PositionEncoding}
 	for i := range block.Hits {
 		result.Documents = append(result.Documents, words.hit(&block.Hits[i]))
 	}

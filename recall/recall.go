@@ -100,6 +100,9 @@ type Hit struct {
 	Passage   memory.Span // in Doc.Text; empty when the body is
 	Truncated bool        // the body goes on before or after the passage
 	Why       []Why
+	// Gone says what the memory names that is not there any more, as the caller
+	// knows it; empty when nothing is known.
+	Gone string
 }
 
 // Ranking is the answer to a Query.

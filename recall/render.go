@@ -96,6 +96,9 @@ func renderHit(h Hit, now time.Time) string {
 	if age > 1 {
 		fmt.Fprintf(&s, "NOTE: this is what was known %d days ago; check it against the present state before acting on it.\n", age)
 	}
+	if h.Gone != "" {
+		fmt.Fprintf(&s, "NOTE: what it names may be gone: %s.\n", line(h.Gone, renderedDescription))
+	}
 	if d.Description != "" {
 		s.WriteString(line(d.Description, renderedDescription) + "\n")
 	}
