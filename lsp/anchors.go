@@ -88,6 +88,14 @@ func (a *anchors) everything() {
 	a.signal()
 }
 
+// forget forgets all workspaces, and asks about all files again.
+func (a *anchors) forget() {
+	a.mu.Lock()
+	clear(a.folders)
+	a.mu.Unlock()
+	a.everything()
+}
+
 // verdict is what is known of an anchor in a folder. What is not known, or has
 // been known for too long, is wanted.
 func (a *anchors) verdict(folder *anchorFolder, anchor memory.Anchor, now time.Time) memory.Verdict {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.lsp.dev/protocol"
 
@@ -53,9 +54,18 @@ type diagnosticReport struct {
 	Items    []diagnostic `json:"items,omitzero"`
 }
 
+// editing is what is known of the documents that the client has open.
+type editing struct {
+	overlays  *overlays
+	publisher *publisher
+	anchors   *anchors
+	reporting sync.Once
+}
+
 // registerEditing registers what an editor asks about the documents that it has
 // open.
 func (f *features) registerEditing() error {
+	f.overlays, f.publisher, f.anchors = newOverlays(), newPublisher(), newAnchors()
 	if err := f.registerTextSync(); err != nil {
 		return err
 	}
@@ -63,6 +73,7 @@ func (f *features) registerEditing() error {
 		i.Capabilities.DiagnosticProvider = &protocol.DiagnosticOptions{InterFileDependencies: true, WorkspaceDiagnostics: true}
 		return nil
 	})
+	f.s.OnReady(f.startDiagnostics)
 	if err := f.s.Announce(notifyDiagnostics, NewOutgoing[publishParams]()); err != nil {
 		return err
 	}

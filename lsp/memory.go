@@ -69,7 +69,7 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		if opt.Watch == nil {
 			return errors.New("memory features without a watcher")
 		}
-		f := &features{s: s, opt: opt.withDefaults(), changes: newChanges(), overlays: newOverlays(), publisher: newPublisher()}
+		f := &features{s: s, opt: opt.withDefaults(), changes: newChanges()}
 		f.sessions = newSessions(s.Log(), f.opt.Now, f.giveUp)
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
@@ -79,15 +79,13 @@ func Memory(opt MemoryOptions) func(*Server) error {
 
 // features are the memory features of one connection.
 type features struct {
-	s         *Server
-	opt       MemoryOptions
-	started   time.Time
-	sessions  *sessions
-	models    *models
-	changes   *changes
-	overlays  *overlays
-	publisher *publisher
-	anchors   *anchors
+	s        *Server
+	opt      MemoryOptions
+	started  time.Time
+	sessions *sessions
+	models   *models
+	changes  *changes
+	editing
 
 	calls   atomic.Pointer[callNames]      // what memories are called, of the last revision that was asked about
 	running atomic.Pointer[memory.Catalog] // nil before initialize
@@ -190,7 +188,6 @@ func (f *features) initialize(i *Initialization) error {
 	if f.opt.Discover != nil {
 		f.s.Go(f.rediscover)
 	}
-	f.s.Go(f.reportDiagnostics)
 	f.s.Go(f.expireSessions)
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
@@ -209,8 +206,8 @@ func (f *features) reconfigure(old, now Settings) {
 	f.poll.Store(now.Watcher == "poll")
 	f.reroot(old.Watcher != now.Watcher)
 	if old.Trusted != now.Trusted {
+		f.anchors.forget()
 		f.publisher.everything()
-		f.anchors.everything()
 	}
 }
 

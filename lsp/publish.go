@@ -103,6 +103,15 @@ func (u *publisher) take() pending {
 	return next
 }
 
+// startDiagnostics begins to look for them, once, when the client has its answer
+// to initialize: nothing may be sent before.
+func (f *features) startDiagnostics() {
+	f.reporting.Do(func() {
+		f.s.Go(f.reportDiagnostics)
+		f.s.Go(f.lookAtAnchors)
+	})
+}
+
 // reportDiagnostics keeps the client's diagnostics current until ctx ends.
 func (f *features) reportDiagnostics(ctx context.Context) {
 	client := f.s.Client()

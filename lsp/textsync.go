@@ -85,6 +85,7 @@ func (f *features) didOpen(p *didOpenParams) error {
 	if !ok {
 		return nil
 	}
+	f.startDiagnostics() // of a client that forgets to say initialized
 	f.overlays.put(&buffer{uri: p.TextDocument.URI, path: path, version: p.TextDocument.Version, text: p.TextDocument.Text})
 	f.meetFile(path)
 	f.publisher.document(path)

@@ -185,7 +185,7 @@ func TestWritersAreToldWhatIsUnsaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &features{overlays: newOverlays()}
+	f := &features{editing: editing{overlays: newOverlays()}}
 	f.running.Store(catalog)
 	path := filepath.Join(dir, "MEMORY.md")
 	at, ok := catalog.Snapshot().Locate(path)

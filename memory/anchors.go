@@ -44,7 +44,11 @@ const (
 //
 // What is likely something else is left out: globs and placeholders, commands,
 // addresses, names of products, variables that are known to come from outside.
-func Anchors(d *Document) []Anchor {
+//
+// They are found once for a document: the list is not to be changed.
+func Anchors(d *Document) []Anchor { return d.found.anchors(d) }
+
+func findAnchors(d *Document) []Anchor {
 	if !strings.ContainsAny(d.BodyText(), "`[:") {
 		return nil
 	}

@@ -50,6 +50,10 @@ type findings struct {
 	once sync.Once
 	text string // in which the links were found
 	list []Link
+
+	anchorsOnce sync.Once
+	anchorsText string
+	anchorsList []Anchor
 }
 
 // links are those of d, which may be a copy of the document that the findings
@@ -63,6 +67,18 @@ func (f *findings) links(d *Document) []Link {
 		return findLinks(d)
 	}
 	return f.list
+}
+
+// anchors are those of d, as links are.
+func (f *findings) anchors(d *Document) []Anchor {
+	if f == nil {
+		return findAnchors(d)
+	}
+	f.anchorsOnce.Do(func() { f.anchorsText, f.anchorsList = d.Text, findAnchors(d) })
+	if f.anchorsText != d.Text {
+		return findAnchors(d)
+	}
+	return f.anchorsList
 }
 
 func findLinks(d *Document) []Link {
