@@ -274,9 +274,13 @@ func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now 
 		case err != nil:
 			// What cannot be listed may hold anything.
 			next.complete = false
-			return nil
+			return fs.SkipDir
 		case d.IsDir():
-			if unread[d.Name()] || next.ignored[d.Name()] || slices.Contains(skip, name) || strings.Count(name, "/") > maxSurveyDepth {
+			if unread[d.Name()] || next.ignored[d.Name()] || slices.Contains(skip, name) {
+				return fs.SkipDir
+			}
+			if strings.Count(name, "/") > maxSurveyDepth {
+				next.complete = false
 				return fs.SkipDir
 			}
 		case !d.Type().IsRegular():
@@ -292,15 +296,9 @@ func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now 
 			next.complete = false
 			return fs.SkipAll
 		}
-		info, err := d.Info()
-		if err != nil {
-			return nil // it has just gone
+		if info, err := d.Info(); err == nil { // else it has just gone
+			next.files[name] = s.surveyed(name, info)
 		}
-		f := &surveyedFile{size: info.Size(), mod: info.ModTime()}
-		if old := s.files[name]; old != nil && old.size == f.size && old.mod.Equal(f.mod) {
-			f = old
-		}
-		next.files[name] = f
 		return nil
 	})
 	if err != nil {
@@ -308,6 +306,14 @@ func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now 
 	}
 	*s = next
 	return nil
+}
+
+// surveyed is a file, with what was read of it if it has not changed since.
+func (s *survey) surveyed(name string, info fs.FileInfo) *surveyedFile {
+	if old := s.files[name]; old != nil && old.size == info.Size() && old.mod.Equal(info.ModTime()) {
+		return old
+	}
+	return &surveyedFile{size: info.Size(), mod: info.ModTime()}
 }
 
 // ignoredNames are the plain names of the workspace's .gitignore. Its patterns
