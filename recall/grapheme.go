@@ -8,21 +8,50 @@ import (
 // graphemeStart moves i back to where a user-perceived character begins, so that
 // a cut at i splits none: not before a combining mark, a variation selector, an
 // emoji modifier or a joiner, not after a joiner, not inside CR LF, and not
-// between the two halves of a flag.
+// between the two halves of a flag. What goes on for more than maxGrapheme code
+// points is no character, and may be cut anywhere.
 func graphemeStart(s string, i int) int {
-	for i > 0 && i < len(s) {
-		if !utf8.RuneStart(s[i]) {
-			i--
-			continue
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	at := i
+	for range maxGrapheme {
+		if at <= 0 || at >= len(s) || begins(s, at) {
+			return at
 		}
-		r, _ := utf8.DecodeRuneInString(s[i:])
-		before, w := utf8.DecodeLastRuneInString(s[:i])
-		if !extends(r) && before != zwj && (r != '\n' || before != '\r') && (!regional(r) || flagStart(s, i)) && !jamo(before, r) {
-			return i
-		}
-		i -= w
+		_, w := utf8.DecodeLastRuneInString(s[:at])
+		at -= w
 	}
 	return i
+}
+
+// graphemeAfter is graphemeStart to the other side: the first place from i on where
+// a character begins.
+func graphemeAfter(s string, i int) int {
+	for i < len(s) && !utf8.RuneStart(s[i]) {
+		i++
+	}
+	at := i
+	for range maxGrapheme {
+		if at <= 0 || at >= len(s) || begins(s, at) {
+			return at
+		}
+		_, w := utf8.DecodeRuneInString(s[at:])
+		at += w
+	}
+	return i
+}
+
+// maxGrapheme is more than any character has: families of emoji have 11 code points,
+// flags of regions 7, letters with all their accents 10.
+const maxGrapheme = 64
+
+// begins tells whether a character begins at i, where a code point does. Inv: i is
+// within s, at neither end.
+func begins(s string, i int) bool {
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	return !extends(r) && before != zwj && (r != '\n' || before != '\r') && (!regional(r) || flagStart(s, i)) && !jamo(before, r)
 }
 
 const zwj = 0x200D

@@ -201,14 +201,18 @@ func leadStart(s string, span memory.Span, at int) int {
 	return wordFrom(s, lo, at)
 }
 
-// growBack returns the place n code points before from, not before lo.
+// growBack returns the place at most n code points before from, not before lo.
 func growBack(s string, lo, from, n int) int {
-	for n > 0 && from > lo {
-		_, w := utf8.DecodeLastRuneInString(s[lo:from])
-		from -= w
+	at := from
+	for n > 0 && at > lo {
+		_, w := utf8.DecodeLastRuneInString(s[lo:at])
+		at -= w
 		n--
 	}
-	return graphemeStart(s, from)
+	if at == lo {
+		return lo
+	}
+	return min(graphemeAfter(s, at), from)
 }
 
 // sentenceFrom returns the first start of a line or sentence at or after from and
