@@ -115,7 +115,7 @@ func fullReport(items []diagnostic) diagnosticReport {
 // diagnose is what there is to say about a page, in order.
 func (f *features) diagnose(p *page) []diagnostic {
 	if p.Index {
-		return []diagnostic{}
+		return f.diagnoseIndex(p)
 	}
 	problems := slices.Clone(p.doc.Problems)
 	problems = append(problems, incomplete(p.doc)...)
@@ -125,6 +125,16 @@ func (f *features) diagnose(p *page) []diagnostic {
 		problems = append(problems, f.deadAnchors(p.snap, p.doc)...)
 	}
 	return worded(p.at, problems)
+}
+
+// diagnoseIndex tells where an index and the files of its root differ.
+func (f *features) diagnoseIndex(p *page) []diagnostic {
+	if p.Rel != memory.IndexName || p.snap.Loading() {
+		return []diagnostic{}
+	}
+	x := memory.NewIndexFile(p.doc)
+	drift := x.Drift(p.snap.Of(p.Root), memory.IndexOptions{Now: f.opt.Now()}.Active)
+	return worded(p.at, x.Problems(drift))
 }
 
 // worded are problems as diagnostics, in the order of their places.

@@ -71,9 +71,10 @@ type IndexFile struct {
 
 // ParseIndex reads the bytes of a MEMORY.md. Like [Parse] it never fails; its cost
 // is linear in the bytes, of which it looks at MaxFileBytes at most.
-func ParseIndex(raw []byte) *IndexFile { return newIndexFile(Parse(raw)) }
+func ParseIndex(raw []byte) *IndexFile { return NewIndexFile(Parse(raw)) }
 
-func newIndexFile(d *Document) *IndexFile {
+// NewIndexFile reads the text of a document as that of an index.
+func NewIndexFile(d *Document) *IndexFile {
 	x := &IndexFile{Doc: d}
 	links := slices.DeleteFunc(slices.Clone(Links(d)), func(l Link) bool { return l.Kind == LinkSupersedes })
 	fence, opened := "", 0

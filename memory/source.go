@@ -384,7 +384,7 @@ func (s *source) load(r *reader, rel string, attempt int) result {
 	}
 	res := r.load(rel, old, s.c.opt.Now())
 	if rel == IndexName && res.doc != nil {
-		res.index = newIndexFile(res.doc)
+		res.index = NewIndexFile(res.doc)
 	}
 	res.attempt = attempt
 	if attempt > 0 && res.outcome == outcomeHalf {
