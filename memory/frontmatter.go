@@ -268,7 +268,10 @@ type yamlReader struct {
 	base  int // where src begins in the text
 	src   string
 	lines []int // offsets in src, made on first use
-	h     header
+	// wide are where the characters of a line begin, by the number of the line, for
+	// those that hold more than ASCII.
+	wide map[int][]int
+	h    header
 }
 
 func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
@@ -363,15 +366,37 @@ func (y *yamlReader) offset(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(y.lines) {
 		return 0
 	}
-	off := y.lines[n.Line-1]
-	for range n.Column - 1 {
-		if off >= len(y.src) {
-			return len(y.src)
-		}
-		_, size := utf8.DecodeRuneInString(y.src[off:])
-		off += size
+	if at := y.characters(n.Line - 1); n.Column-1 < len(at) {
+		return at[max(n.Column-1, 0)]
+	} else if at != nil {
+		return len(y.src)
 	}
-	return off
+	return min(y.lines[n.Line-1]+n.Column-1, len(y.src))
+}
+
+// characters are where those of a line begin, its end the last; nil when they all
+// are ASCII. A line is looked at once, however many nodes stand in it.
+func (y *yamlReader) characters(line int) []int {
+	at, known := y.wide[line]
+	if known {
+		return at
+	}
+	if y.wide == nil {
+		y.wide = map[int][]int{}
+	}
+	end := len(y.src)
+	if line+1 < len(y.lines) {
+		end = y.lines[line+1]
+	}
+	from := y.lines[line]
+	if i := strings.IndexFunc(y.src[from:end], func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		for i := range y.src[from:end] {
+			at = append(at, from+i)
+		}
+		at = append(at, end)
+	}
+	y.wide[line] = at
+	return at
 }
 
 func yamlLines(src string) []int {

@@ -366,6 +366,10 @@ func wikiName(d *Document) string { return strings.TrimSuffix(d.Rel, path.Ext(d.
 
 // add inserts an entry, or notes that there is no room for it.
 func (e *indexEditor) add(d *Document) {
+	if e.bytes >= MaxIndexBytes || e.lines >= MaxIndexLines {
+		e.change.Omitted = append(e.change.Omitted, d.Rel)
+		return
+	}
 	at := e.likeOf(d)
 	entry := "- " + strings.TrimPrefix(EntryLine(d), "- ")
 	place := Span{e.x.end, e.x.end}
