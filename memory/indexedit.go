@@ -222,7 +222,7 @@ func (e *indexEditor) followLine(i int, moved map[string]*Document) {
 				e.takeOut(i)
 				return
 			}
-			e.replace(Replacement{Span{line.Mark.End, line.Span.End}, strings.TrimPrefix(EntryLine(now), "- ")})
+			e.replace(Replacement{Span{line.Mark.End, line.Span.End}, strings.TrimPrefix(entryLine(now), "- ")})
 			return
 		case about && now == nil:
 			e.takeOut(i)
@@ -239,7 +239,7 @@ func (e *indexEditor) stale(line IndexLine, old, now *Document) bool {
 	if !generatedEntry(e.text, line, e.before) || len(alsoNamed(e.text, line)) > 0 {
 		return false
 	}
-	return now == nil || !e.opt.Active(now) || EntryLine(now) != EntryLine(old)
+	return now == nil || !e.opt.Active(now) || entryLine(now) != entryLine(old)
 }
 
 // followAlso takes files that have gone out of those that an entry names in words.
@@ -371,7 +371,7 @@ func (e *indexEditor) add(d *Document) {
 		return
 	}
 	at := e.likeOf(d)
-	entry := "- " + strings.TrimPrefix(EntryLine(d), "- ")
+	entry := "- " + strings.TrimPrefix(entryLine(d), "- ")
 	place := Span{e.x.end, e.x.end}
 	if at >= 0 {
 		entry = e.inFormOf(e.x.Lines[at], d, e.added[at])
@@ -441,11 +441,11 @@ func (e *indexEditor) inFormOf(like IndexLine, d *Document, n int) string {
 	}
 	mark := nextMark(e.text[like.Mark.Start:like.Mark.End], n+1)
 	t := like.Targets[0]
-	line := EntryLine(d)
+	line := entryLine(d)
 	if t.Form == IndexLink && e.dash(like) == indexDash {
 		return indent + mark + strings.TrimPrefix(line, "- ")
 	}
-	name := "[" + IndexTitle(d) + "](" + escapeRel(d.Rel) + ")"
+	name := "[" + indexTitle(d) + "](" + escapeRel(d.Rel) + ")"
 	form := t.Form
 	if !readsAs(form, d) {
 		form = IndexLink
@@ -453,7 +453,7 @@ func (e *indexEditor) inFormOf(like IndexLine, d *Document, n int) string {
 	switch form {
 	case IndexWiki:
 		name = "[[" + wikiName(d) + "]]"
-		if title := IndexTitle(d); t.Text != t.Target && title != wikiName(d) && !strings.ContainsAny(title, "[]|") {
+		if title := indexTitle(d); t.Text != t.Target && title != wikiName(d) && !strings.ContainsAny(title, "[]|") {
 			name = "[[" + wikiName(d) + "|" + title + "]]"
 		}
 	case IndexMono:
@@ -486,7 +486,7 @@ func (e *indexEditor) dash(like IndexLine) string {
 func (e *indexEditor) row(like IndexLine, d *Document) string {
 	cells := max(2, strings.Count(strings.Trim(e.text[like.Span.Start:like.Span.End], " \t|"), "|")+1)
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", "/") }
-	row := "| [" + cell(IndexTitle(d)) + "](" + escapeRel(d.Rel) + ") | " + cell(indexHook(d)) + " |"
+	row := "| [" + cell(indexTitle(d)) + "](" + escapeRel(d.Rel) + ") | " + cell(indexHook(d)) + " |"
 	return row + strings.Repeat("  |", cells-2)
 }
 

@@ -142,9 +142,9 @@ func sameDescription(s string) string {
 	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(s), " ")), ".,;:!?)]}'\"`")
 }
 
-// EntryLine is the entry that a generated index has for a document, without the
+// entryLine is the entry that a generated index has for a document, without the
 // line end.
-func EntryLine(d *Document) string { return indexLine([]*Document{d}) }
+func entryLine(d *Document) string { return indexLine([]*Document{d}) }
 
 // indexLine is the entry of the first of some documents, which names the others.
 func indexLine(docs []*Document) string {
@@ -161,7 +161,7 @@ func indexLine(docs []*Document) string {
 	// The link is whole: what is too long is taken from the title, and the hook
 	// gets what is left.
 	room := maxIndexLine - utf8.RuneCountInString("- ["+target)
-	title := ellipsis(IndexTitle(d), max(room, minIndexTitle))
+	title := ellipsis(indexTitle(d), max(room, minIndexTitle))
 	line := "- [" + title + target
 	hook := indexHook(d)
 	if left := maxIndexLine - utf8.RuneCountInString(line+indexDash); left > 1 && hook != "" {
@@ -195,8 +195,8 @@ func alsoNamed(text string, l IndexLine) []string {
 	return out
 }
 
-// IndexTitle is the title of a document as the text of a link.
-func IndexTitle(d *Document) string {
+// indexTitle is the title of a document as the text of a link.
+func indexTitle(d *Document) string {
 	s := indexText(d.Title)
 	if !balanced(s) {
 		s = strings.NewReplacer("[", "(", "]", ")").Replace(s)

@@ -73,6 +73,9 @@ func (f *finder) claudeProject(p Project) []candidate {
 		c.off = "it is the memory of this folder alone; Claude Code now keeps one for the whole repository"
 		out = append(out, c)
 	}
+	if opened := openedMemory(dir, p.Folder); opened != "" {
+		out = append(out, candidate{profile: ProfileClaude, scope: memory.ScopeProject, folder: p.Folder, path: opened})
+	}
 	if p.Main == "" && p.linked != "" {
 		c := f.claudeSlug(p, dir, p.linked)
 		c.off = "it is the memory of the main worktree, which the setting worktrees: share would serve here"

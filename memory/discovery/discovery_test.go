@@ -336,6 +336,18 @@ func TestSeveralFolders(t *testing.T) {
 	}
 }
 
+// A person may open the memories themselves.
+func TestFoldersOfMemories(t *testing.T) {
+	w := newWorld(t)
+	w.mkdir("home/.qwen/projects/-x-y/memory/user", "home/.claude/projects/-z/memory", "notes/.memory", "home/.claude/memory")
+	for folder, want := range map[string]string{
+		"home/.qwen/projects/-x-y/memory/user": "project home/.qwen/projects/-x-y/memory", "home/.claude/projects/-z/memory": "project home/.claude/projects/-z/memory",
+		"notes/.memory": "project notes/.memory",
+	} {
+		w.want(w.find(discovery.Request{Trusted: true}, folder), want, "user home/.claude/memory")
+	}
+}
+
 // gitWorktree makes a linked worktree as git does.
 func (w *world) gitWorktree(main, linked, name string) {
 	admin := main + "/.git/worktrees/" + name

@@ -26,6 +26,9 @@ func (f *finder) plainProject(p Project) []candidate {
 		return []candidate{c}
 	}
 	var out []candidate
+	if filepath.Base(p.Folder) == plainName {
+		out = append(out, at(filepath.Dir(p.Folder)))
+	}
 	for dir, n := p.Folder, 0; dir != p.Root && n < maxLevels; dir, n = filepath.Dir(dir), n+1 {
 		out = append(out, at(dir))
 	}

@@ -56,6 +56,20 @@ func spellings(dir string) []string {
 	return []string{dir}
 }
 
+// openedMemory is the directory of memories below projects/NAME that a folder is
+// or lies in, when a person opens the memories themselves; empty otherwise.
+func openedMemory(base, folder string) string {
+	rel, err := filepath.Rel(filepath.Join(base, "projects"), folder)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	if len(parts) < 2 || parts[1] != "memory" {
+		return ""
+	}
+	return filepath.Join(base, "projects", parts[0], "memory")
+}
+
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()

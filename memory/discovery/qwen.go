@@ -105,6 +105,9 @@ func (f *finder) qwenProject(p Project) []candidate {
 		c.off = why
 		out = append(out, c)
 	}
+	if dir := openedMemory(f.qwenBase, p.Folder); dir != "" {
+		out = append(out, candidate{profile: ProfileQwen, scope: memory.ScopeProject, folder: p.Folder, path: dir})
+	}
 	return out
 }
 
