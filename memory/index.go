@@ -1,0 +1,274 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// IndexUpdate is what the new MEMORY.md of a root is made from.
+type IndexUpdate struct {
+	Root *Root
+	// Current is the present index, nil when there is none.
+	Current []byte
+	// Removed and Added are the documents before and after the change: a changed
+	// one is in both.
+	Removed, Added []*Document
+	// Documents are all documents of the root after the change.
+	Documents func() ([]*Document, error)
+}
+
+// IndexFunc answers the new content of a root's MEMORY.md, and whether it is to
+// be written at all.
+type IndexFunc func(IndexUpdate) (next []byte, write bool, err error)
+
+// reindex brings the indexes of the roots of an operation up to date, and
+// answers what went wrong. The operation stands regardless: an index says
+// nothing that the files do not, and is made again from them.
+func (s *Store) reindex(b *bases, r *record) []string {
+	if s.opt.Index == nil {
+		return nil
+	}
+	var warnings []string
+	for i := range r.Roots {
+		u, root := s.indexUpdate(b, r, &r.Roots[i])
+		if len(u.Removed)+len(u.Added) == 0 {
+			continue
+		}
+		if err := s.writeIndex(b, root, u); err != nil {
+			s.opt.Log.Warn("the index of a root was not brought up to date", "root", root.Real, "error", err)
+			warnings = append(warnings, fmt.Sprintf("%s of the %s root was not brought up to date: %s", IndexName, root.Prefix, reason(err)))
+		}
+	}
+	return warnings
+}
+
+// indexUpdate is what an operation changed in one root.
+func (s *Store) indexUpdate(b *bases, r *record, ref *rootRef) (IndexUpdate, *rootRef) {
+	root := s.root(ref.ID, ref.Real)
+	if root == nil {
+		root = &Root{ID: ref.ID, Real: ref.Real, Path: ref.Real, Prefix: ref.Prefix, Scope: ref.Scope}
+	}
+	u := IndexUpdate{Root: root}
+	changed := map[string]*Document{}
+	for i, f := range r.Files {
+		if f.Root != ref.ID || f.Rel == IndexName {
+			continue
+		}
+		c := &r.contents[i]
+		changed[f.Rel] = nil
+		if c.Before != nil {
+			u.Removed = append(u.Removed, documentOf(root, f.Rel, c.Before))
+		}
+		if c.After != nil {
+			d := documentOf(root, f.Rel, c.After)
+			u.Added = append(u.Added, d)
+			changed[f.Rel] = d
+		}
+	}
+	u.Documents = func() ([]*Document, error) { return s.documents(b, root, changed) }
+	return u, ref
+}
+
+func documentOf(root *Root, rel string, raw []byte) *Document {
+	d := Parse(raw)
+	d.Version = digest(raw)
+	return finish(d, root, rel)
+}
+
+// writeIndex writes the index of a root, unless somebody else does so at the
+// same moment: then it is made again from what they wrote.
+func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate) error {
+	const tries = 3
+	base, err := b.folder(ref, false)
+	if err != nil {
+		return err
+	}
+	for range tries {
+		var w *work
+		w, err = s.indexWork(base, u)
+		if err != nil || w == nil {
+			return err
+		}
+		w.in = base
+		err = w.stage()
+		if err == nil {
+			err = errors.Join(w.swap(), base.remove(w.Temp))
+		}
+		if err == nil {
+			return base.sync()
+		}
+		if !errors.Is(err, errChanged) && !errors.Is(err, errWriting) {
+			return err
+		}
+	}
+	return err
+}
+
+// indexWork is the change of an index; nil when it stays as it is.
+func (s *Store) indexWork(base *folder, u IndexUpdate) (*work, error) {
+	raw, info, err := base.read(IndexName)
+	if errors.Is(err, fs.ErrNotExist) {
+		raw, info, err = nil, nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if u.Current = raw; info != nil && raw == nil {
+		u.Current = []byte{}
+	}
+	next, write, err := s.opt.Index(u)
+	if err != nil || !write {
+		return nil, err
+	}
+	f := &fileRecord{Rel: IndexName, Action: ActionCreate, To: digest(next), Mode: 0o600, Temp: tempName()}
+	if info != nil {
+		f.Action, f.Base, f.Mode = ActionUpdate, digest(raw), info.Mode().Perm()
+		if f.Base == f.To {
+			return nil, nil
+		}
+	}
+	w := newWork(f, &content{Before: raw, After: next})
+	w.info = info
+	return w, nil
+}
+
+// documents are those of a root, with what an operation has changed. A root
+// whose snapshot is complete is not read again.
+func (s *Store) documents(b *bases, root *Root, changed map[string]*Document) ([]*Document, error) {
+	var docs []*Document
+	known, err := s.catalogued(root)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil {
+		if known, err = s.walk(b, root); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range known {
+		if _, is := changed[d.Rel]; !is {
+			docs = append(docs, d)
+		}
+	}
+	for _, d := range changed {
+		if d != nil {
+			docs = append(docs, d)
+		}
+	}
+	return docs, nil
+}
+
+// catalogued are the documents of a root in the newest snapshot; nil when it is
+// not complete.
+func (s *Store) catalogued(root *Root) ([]*Document, error) {
+	if s.opt.Snapshot == nil {
+		return nil, nil
+	}
+	snap := s.opt.Snapshot()
+	for _, st := range snap.Roots() {
+		if st.Root.Real != root.Real || st.State != StateReady && st.State != StateDegraded {
+			continue
+		}
+		docs := make([]*Document, 0, st.Catalogued)
+		for d := range snap.All() {
+			if d.Root.Real == root.Real {
+				docs = append(docs, d)
+			}
+		}
+		return docs, nil
+	}
+	return nil, nil
+}
+
+// walk reads all memories of a root.
+func (s *Store) walk(b *bases, root *Root) ([]*Document, error) {
+	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	docs := []*Document{}
+	err = s.walkIn(base, root, "", &docs)
+	return docs, err
+}
+
+// maxWalkDepth bounds how deep folders are followed, as the watcher does.
+const maxWalkDepth = 64
+
+func (s *Store) walkIn(base *folder, root *Root, dir string, docs *[]*Document) error {
+	if strings.Count(dir, "/") > maxWalkDepth {
+		return nil
+	}
+	in, _, err := base.enter(dir, false)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	names, err := in.list()
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		rel := path.Join(dir, n)
+		info, err := in.root.Lstat(n)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case info.IsDir():
+			if keepName(rel, true) {
+				if err := s.walkIn(base, root, rel, docs); err != nil {
+					return err
+				}
+			}
+		case info.Mode().IsRegular() && s.memoryName(root, rel) == nil:
+			raw, _, err := in.read(n)
+			if _, refused := errors.AsType[*Refusal](err); refused || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				continue // too large or not ours to read: in no index either
+			}
+			if err != nil {
+				return err
+			}
+			*docs = append(*docs, documentOf(root, rel, raw))
+		}
+	}
+	return nil
+}
+
+// RebuildIndex makes the MEMORY.md of a root anew from its memories. It is an
+// operation, unless the index is what it should be: then there are no changes
+// and no id.
+func (s *Store) RebuildIndex(ctx context.Context, root *Root) (*Operation, error) {
+	ref := encodeRef(root.Prefix, IndexName)
+	if s.opt.Index == nil {
+		return nil, refuse(RefusedNotFound, []string{ref}, "this store keeps no indexes")
+	}
+	if err := writable(root, []string{ref}); err != nil {
+		return nil, err
+	}
+	b := &bases{disk: s.disk, open: map[string]*folder{}}
+	defer b.close()
+	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
+	if err != nil {
+		return nil, refuseIO(err, []string{ref}, "opening the root")
+	}
+	w, err := s.indexWork(base, IndexUpdate{
+		Root: root, Documents: func() ([]*Document, error) { return s.documents(b, root, nil) },
+	})
+	if err != nil {
+		return nil, refuseIO(err, []string{ref}, "reading the index")
+	}
+	if w == nil {
+		return &Operation{Kind: KindIndex, At: s.opt.Now().UTC()}, nil
+	}
+	return s.commit(ctx, job{kind: KindIndex, stale: RefusedConflict, files: []goal{{
+		root: root, rel: IndexName, ref: ref, base: w.Base, mode: w.Mode,
+		next: func([]byte) ([]byte, error) { return w.After, nil },
+	}}})
+}
