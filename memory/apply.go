@@ -103,17 +103,16 @@ func (s *Store) commitLocked(ctx context.Context, j job, roots []*Root) (*Operat
 	if err != nil {
 		return nil, err
 	}
-	works := r.works()
+	works := s.works(l, r)
 	defer closeAll(works)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("before anything was changed: %w", err)
 	}
 	op := r.Operation
 	op.Purged = j.purge
-	if err := s.carryOut(ctx, l, b, r, works); err != nil {
+	if op.Warnings, err = s.carryOut(ctx, l, b, r, works); err != nil {
 		return nil, err
 	}
-	op.Warnings = s.reindex(b, r)
 	if j.done != nil {
 		if err := j.done(l, r); err != nil {
 			op.Warnings = append(op.Warnings, err.Error())
@@ -169,7 +168,9 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 
 func (r *record) addRoot(root *Root) {
 	if r.root(root.ID) == nil {
-		r.Roots = append(r.Roots, rootRef{ID: root.ID, Real: root.Real, Prefix: root.Prefix, Scope: root.Scope})
+		r.Roots = append(r.Roots, rootRef{
+			ID: root.ID, Real: root.Real, Prefix: root.Prefix, Scope: root.Scope, IndexTemp: tempName(),
+		})
 	}
 }
 
@@ -233,22 +234,30 @@ func secretsIn(find func(string) []string, ref string, before, after []byte) err
 	return nil
 }
 
-// carryOut writes the record, changes the files, and makes the record that of an
-// operation that was made. On an error everything is as it was, unless the
-// refusal says that recovery is left to the next start.
-func (s *Store) carryOut(ctx context.Context, l *locked, b *bases, r *record, works []*work) error {
+// carryOut writes the record, changes the files, brings the indexes after them,
+// and makes the record that of an operation that was made. On an error everything
+// is as it was, unless the refusal says that recovery is left to the next start.
+//
+// Inv: while the record is in the journal, an index that a crash left behind is
+// made again.
+func (s *Store) carryOut(ctx context.Context, l *locked, b *bases, r *record, works []*work) (warnings []string, err error) {
 	if err := s.begin(l, r); err != nil {
-		err = refuseIO(err, nil, "writing the journal")
-		return s.undone(l, b, r, works, err)
+		return nil, s.undone(l, b, r, works, refuseIO(err, nil, "writing the journal"))
 	}
-	err := s.changeFiles(b, r, works)
+	if err := s.changeFiles(b, r, works); err != nil {
+		return nil, s.undone(l, b, r, works, err)
+	}
+	warnings = s.reindex(b, r)
+	err = dropIndexTemps(b, r)
 	if err == nil {
 		err = s.finish(ctx, l, r)
 	}
 	if err != nil {
-		return s.undone(l, b, r, works, err)
+		err = s.undone(l, b, r, works, err)
+		s.reindex(b, r.reversed())
+		return nil, err
 	}
-	return nil
+	return warnings, nil
 }
 
 // undone rolls back after an error, and answers with it.

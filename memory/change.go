@@ -81,24 +81,11 @@ type Edit struct {
 	Evidence []string
 }
 
-// Replacement puts New in the place of a range of a document's text.
-type Replacement struct {
-	Span
-	New string
-}
-
 // Ground is why a change was proposed: the term that met a field.
 type Ground struct {
 	Field string `json:"field"`
 	Term  string `json:"term"`
 	Match string `json:"match"`
-}
-
-// Splice puts New in the place of a range of a file's bytes.
-type Splice struct {
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	New   []byte `json:"new,omitempty"`
 }
 
 // Change is one change of one file in a plan. Changes of one file share Base and
@@ -121,9 +108,9 @@ type Change struct {
 	Score    float64  `json:"score,omitempty"`
 	Evidence []string `json:"evidence,omitempty"`
 
-	Splices   []Splice `json:"splices,omitempty"` // of an update, in order
-	Text      []byte   `json:"text,omitempty"`    // of a create
-	DropEmpty bool     `json:"dropEmpty,omitempty"`
+	Replace   []Replacement `json:"replace,omitempty"` // of an update, in the text of Base
+	Text      []byte        `json:"text,omitempty"`    // of a create
+	DropEmpty bool          `json:"dropEmpty,omitempty"`
 }
 
 // Path is the name of the changed file in the file system.

@@ -202,10 +202,7 @@ func (s *Store) close(l *locked, p *Plan, r *record, o ApplyOptions) error {
 		return err
 	}
 	state := l.state(home.ID)
-	rest, err := p.without(r, o)
-	if err != nil {
-		return err
-	}
+	rest := p.without(r, o)
 	if len(rest.Changes) == 0 || o.Purge {
 		return state.drop(statePlans, p.ID+recordSuffix)
 	}
@@ -219,7 +216,7 @@ func (s *Store) close(l *locked, p *Plan, r *record, o ApplyOptions) error {
 // without is a plan less the changes that were applied. What is left for a file
 // that was changed is carried over to its new content; where that cannot be, it
 // keeps its base and will be stale.
-func (p *Plan) without(r *record, o ApplyOptions) (*Plan, error) {
+func (p *Plan) without(r *record, o ApplyOptions) *Plan {
 	rest := p.clone()
 	first := p.Changes[0]
 	rest.Home, rest.HomeReal = cmp.Or(p.Home, first.RootID), cmp.Or(p.HomeReal, first.Real)
@@ -231,56 +228,45 @@ func (p *Plan) without(r *record, o ApplyOptions) (*Plan, error) {
 		if at < 0 || c.Action != ActionUpdate || r.Files[at].Action != ActionUpdate || c.Base != r.Files[at].Base {
 			continue
 		}
-		var done [][]Splice
+		var done [][]Replacement
 		for j := range p.Changes {
 			if a := &p.Changes[j]; applied(a) && a.RootID == c.RootID && a.Rel == c.Rel {
-				done = append(done, a.Splices)
+				done = append(done, a.Replace)
 				if _, edited := o.Edits[a.ID]; edited {
 					done = nil
 					break
 				}
 			}
 		}
-		if done == nil || contradict(append(slices.Clone(done), c.Splices)) {
-			continue
-		}
-		if err := c.rebase(done, r.Files[at].To, r.contents[at].After); err != nil {
-			return nil, err
+		if done != nil {
+			c.rebase(mergeReplacements(done...), r.Files[at].To, &r.contents[at])
 		}
 	}
-	return rest, nil
+	return rest
 }
 
-// contradict tells whether some splices change one place differently.
-func contradict(all [][]Splice) bool {
-	_, err := mergeSplices(all...)
-	return err != nil
-}
-
-// rebase moves the splices of a change to where their places are once others
-// have been applied. They overlap none of those.
-func (c *Change) rebase(done [][]Splice, version string, after []byte) error {
-	merged, err := mergeSplices(done...)
-	if err != nil {
-		return err
+// rebase moves what a change replaces to where it is once others have been
+// applied, unless it overlaps those.
+func (c *Change) rebase(done []Replacement, version string, file *content) {
+	if _, err := Replace(file.Before, append(slices.Clone(done), c.Replace...)...); err != nil {
+		return
 	}
-	moved := slices.Clone(c.Splices)
+	moved := slices.Clone(c.Replace)
 	for i := range moved {
 		shift := 0
-		for _, d := range merged {
+		for _, d := range done {
 			if d.End <= moved[i].Start {
-				shift += len(d.New) - (d.End - d.Start)
+				shift += len(d.New) - d.Len()
 			}
 		}
 		moved[i].Start += shift
 		moved[i].End += shift
 	}
-	next, err := splice(after, moved)
+	next, err := Replace(file.After, moved...)
 	if err != nil {
-		return fmt.Errorf("carrying over %s: %w", c.Ref, err)
+		return
 	}
-	c.Base, c.Splices, c.Diff = version, moved, unified(c.Ref, after, next)
-	return nil
+	c.Base, c.Replace, c.Diff = version, moved, unified(c.Ref, file.After, next)
 }
 
 // openState opens the state of a root for reading; nil when there is none.

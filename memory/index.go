@@ -53,23 +53,19 @@ func (s *Store) indexUpdate(b *bases, r *record, ref *rootRef) (IndexUpdate, *ro
 		root = &Root{ID: ref.ID, Real: ref.Real, Path: ref.Real, Prefix: ref.Prefix, Scope: ref.Scope}
 	}
 	u := IndexUpdate{Root: root}
-	changed := map[string]*Document{}
 	for i, f := range r.Files {
 		if f.Root != ref.ID || f.Rel == IndexName {
 			continue
 		}
 		c := &r.contents[i]
-		changed[f.Rel] = nil
 		if c.Before != nil {
 			u.Removed = append(u.Removed, documentOf(root, f.Rel, c.Before))
 		}
 		if c.After != nil {
-			d := documentOf(root, f.Rel, c.After)
-			u.Added = append(u.Added, d)
-			changed[f.Rel] = d
+			u.Added = append(u.Added, documentOf(root, f.Rel, c.After))
 		}
 	}
-	u.Documents = func() ([]*Document, error) { return s.documents(b, root, changed) }
+	u.Documents = func() ([]*Document, error) { return s.documents(b, root) }
 	return u, ref
 }
 
@@ -89,7 +85,7 @@ func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate) error {
 	}
 	for range tries {
 		var w *work
-		w, err = s.indexWork(base, u)
+		w, err = s.indexWork(base, u, ref.IndexTemp)
 		if err != nil || w == nil {
 			return err
 		}
@@ -109,7 +105,7 @@ func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate) error {
 }
 
 // indexWork is the change of an index; nil when it stays as it is.
-func (s *Store) indexWork(base *folder, u IndexUpdate) (*work, error) {
+func (s *Store) indexWork(base *folder, u IndexUpdate, temp string) (*work, error) {
 	raw, info, err := base.read(IndexName)
 	if errors.Is(err, fs.ErrNotExist) {
 		raw, info, err = nil, nil, nil
@@ -124,7 +120,7 @@ func (s *Store) indexWork(base *folder, u IndexUpdate) (*work, error) {
 	if err != nil || !write {
 		return nil, err
 	}
-	f := &fileRecord{Rel: IndexName, Action: ActionCreate, To: digest(next), Mode: 0o600, Temp: tempName()}
+	f := &fileRecord{Rel: IndexName, Action: ActionCreate, To: digest(next), Mode: 0o600, Temp: temp}
 	if info != nil {
 		f.Action, f.Base, f.Mode = ActionUpdate, digest(raw), info.Mode().Perm()
 		if f.Base == f.To {
@@ -136,56 +132,9 @@ func (s *Store) indexWork(base *folder, u IndexUpdate) (*work, error) {
 	return w, nil
 }
 
-// documents are those of a root, with what an operation has changed. A root
-// whose snapshot is complete is not read again.
-func (s *Store) documents(b *bases, root *Root, changed map[string]*Document) ([]*Document, error) {
-	var docs []*Document
-	known, err := s.catalogued(root)
-	if err != nil {
-		return nil, err
-	}
-	if known == nil {
-		if known, err = s.walk(b, root); err != nil {
-			return nil, err
-		}
-	}
-	for _, d := range known {
-		if _, is := changed[d.Rel]; !is {
-			docs = append(docs, d)
-		}
-	}
-	for _, d := range changed {
-		if d != nil {
-			docs = append(docs, d)
-		}
-	}
-	return docs, nil
-}
-
-// catalogued are the documents of a root in the newest snapshot; nil when it is
-// not complete.
-func (s *Store) catalogued(root *Root) ([]*Document, error) {
-	if s.opt.Snapshot == nil {
-		return nil, nil
-	}
-	snap := s.opt.Snapshot()
-	for _, st := range snap.Roots() {
-		if st.Root.Real != root.Real || st.State != StateReady && st.State != StateDegraded {
-			continue
-		}
-		docs := make([]*Document, 0, st.Catalogued)
-		for d := range snap.All() {
-			if d.Root.Real == root.Real {
-				docs = append(docs, d)
-			}
-		}
-		return docs, nil
-	}
-	return nil, nil
-}
-
-// walk reads all memories of a root.
-func (s *Store) walk(b *bases, root *Root) ([]*Document, error) {
+// documents are those that a root has now. What a snapshot has of them, and no
+// file has changed since, is not read again.
+func (s *Store) documents(b *bases, root *Root) ([]*Document, error) {
 	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -193,15 +142,23 @@ func (s *Store) walk(b *bases, root *Root) ([]*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := map[string]*Document{}
+	if s.opt.Snapshot != nil {
+		for d := range s.opt.Snapshot().All() {
+			if d.Root.Real == root.Real {
+				known[d.Rel] = d
+			}
+		}
+	}
 	docs := []*Document{}
-	err = s.walkIn(base, root, "", &docs)
+	err = s.walk(base, root, "", known, &docs)
 	return docs, err
 }
 
 // maxWalkDepth bounds how deep folders are followed, as the watcher does.
 const maxWalkDepth = 64
 
-func (s *Store) walkIn(base *folder, root *Root, dir string, docs *[]*Document) error {
+func (s *Store) walk(base *folder, root *Root, dir string, known map[string]*Document, docs *[]*Document) error {
 	if strings.Count(dir, "/") > maxWalkDepth {
 		return nil
 	}
@@ -223,11 +180,15 @@ func (s *Store) walkIn(base *folder, root *Root, dir string, docs *[]*Document) 
 			return err
 		case info.IsDir():
 			if keepName(rel, true) {
-				if err := s.walkIn(base, root, rel, docs); err != nil {
+				if err := s.walk(base, root, rel, known, docs); err != nil {
 					return err
 				}
 			}
 		case info.Mode().IsRegular() && s.memoryName(root, rel) == nil:
+			if d := known[rel]; d != nil && d.Size == info.Size() && d.ModTime.Equal(info.ModTime()) {
+				*docs = append(*docs, d)
+				continue
+			}
 			raw, _, err := in.read(n)
 			if _, refused := errors.AsType[*Refusal](err); refused || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 				continue // too large or not ours to read: in no index either
@@ -235,7 +196,9 @@ func (s *Store) walkIn(base *folder, root *Root, dir string, docs *[]*Document) 
 			if err != nil {
 				return err
 			}
-			*docs = append(*docs, documentOf(root, rel, raw))
+			d := documentOf(root, rel, raw)
+			d.ModTime = info.ModTime()
+			*docs = append(*docs, d)
 		}
 	}
 	return nil
@@ -259,8 +222,8 @@ func (s *Store) RebuildIndex(ctx context.Context, root *Root) (*Operation, error
 		return nil, refuseIO(err, []string{ref}, "opening the root")
 	}
 	w, err := s.indexWork(base, IndexUpdate{
-		Root: root, Documents: func() ([]*Document, error) { return s.documents(b, root, nil) },
-	})
+		Root: root, Documents: func() ([]*Document, error) { return s.documents(b, root) },
+	}, "")
 	if err != nil {
 		return nil, refuseIO(err, []string{ref}, "reading the index")
 	}

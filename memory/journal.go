@@ -34,6 +34,8 @@ type rootRef struct {
 	Real   string `json:"real"`
 	Prefix string `json:"prefix"`
 	Scope  Scope  `json:"scope"`
+	// IndexTemp is the temporary name of the root's index.
+	IndexTemp string `json:"indexTemp,omitempty"`
 }
 
 // fileRecord is what an operation does to one file.
@@ -82,6 +84,15 @@ func (r *record) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// reversed is what taking the operation back does to documents.
+func (r *record) reversed() *record {
+	back := &record{recordHeader: r.recordHeader, contents: make([]content, len(r.contents))}
+	for i, c := range r.contents {
+		back.contents[i] = content{Before: c.After, After: c.Before}
+	}
+	return back
+}
+
 func decodeRecord(raw []byte) (*record, error) {
 	r := &record{}
 	header, rest, ok := bytes.Cut(raw, []byte("\n"))
@@ -106,11 +117,16 @@ func (r *recordHeader) check() error {
 	if len(r.Roots) == 0 || !plainName(r.ID) {
 		return errors.New("operation record without a root or an id")
 	}
+	for _, root := range r.Roots {
+		if root.IndexTemp != "" && !isTempName(root.IndexTemp) {
+			return fmt.Errorf("operation %s: temporary name %.80q", r.ID, root.IndexTemp)
+		}
+	}
 	for _, f := range r.Files {
 		if err := CheckRel(f.Rel); err != nil {
 			return fmt.Errorf("operation %s: %w", r.ID, err)
 		}
-		if !plainName(f.Temp) || !strings.HasPrefix(f.Temp, tempPrefix) {
+		if !isTempName(f.Temp) {
 			return fmt.Errorf("operation %s: temporary name %.80q", r.ID, f.Temp)
 		}
 		if r.root(f.Root) == nil {
@@ -133,6 +149,8 @@ func (r *recordHeader) root(id string) *rootRef {
 	}
 	return nil
 }
+
+func isTempName(s string) bool { return plainName(s) && strings.HasPrefix(s, tempPrefix) }
 
 // plainName tells whether s is one segment of our own making.
 func plainName(s string) bool {

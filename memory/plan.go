@@ -142,14 +142,8 @@ func (c *Change) fill(e Edit, raw []byte, absent bool) error {
 		c.Diff = unified(c.Ref, raw, nil)
 		return nil
 	}
-	var err error
-	if o := newOffsets(raw); e.Replace == nil {
-		c.Splices, err = o.rewrite(e.Text)
-	} else {
-		c.Splices, err = o.splices(e.Replace)
-	}
-	if err != nil {
-		return fmt.Errorf("computing the change of %s: %w", c.Ref, err)
+	if c.Replace = slices.Clone(e.Replace); e.Replace == nil {
+		c.Replace = rewrites(raw, e.Text)
 	}
 	_, next, err := c.result(raw)
 	if err != nil {
@@ -168,7 +162,7 @@ func (c *Change) result(raw []byte) (absent bool, next []byte, err error) {
 // compose makes the content of a file from the changes of it that were chosen.
 func compose(changes []*Change) func(raw []byte) ([]byte, error) {
 	return func(raw []byte) ([]byte, error) {
-		var parts [][]Splice
+		var parts [][]Replacement
 		drop := false
 		for _, c := range changes {
 			switch c.Action {
@@ -177,16 +171,12 @@ func compose(changes []*Change) func(raw []byte) ([]byte, error) {
 			case ActionCreate:
 				return append([]byte{}, c.Text...), nil
 			}
-			parts = append(parts, c.Splices)
+			parts = append(parts, c.Replace)
 			drop = drop || c.DropEmpty
 		}
-		merged, err := mergeSplices(parts...)
+		next, err := Replace(raw, mergeReplacements(parts...)...)
 		if err != nil {
-			return nil, refuse(RefusedInput, refsOf(values(changes)), "%w: choose one of them", err)
-		}
-		next, err := splice(raw, merged)
-		if err != nil {
-			return nil, fmt.Errorf("changing %s: %w", changes[0].Ref, err)
+			return nil, refuse(RefusedConflict, refsOf(values(changes)), "the changes do not go together: %w", err)
 		}
 		if drop && nothingLeft(next) {
 			return nil, nil
@@ -336,9 +326,5 @@ func respell(raw []byte, text string) ([]byte, error) {
 	if raw == nil {
 		return append([]byte{}, text...), nil
 	}
-	splices, err := newOffsets(raw).rewrite(text)
-	if err != nil {
-		return nil, err
-	}
-	return splice(raw, splices)
+	return Replace(raw, rewrites(raw, text)...)
 }

@@ -106,8 +106,8 @@ func (f *forgetting) holdsPlan(p *Plan) bool {
 				return true
 			}
 		}
-		for _, sp := range c.Splices {
-			if f.in(sp.New) {
+		for _, r := range c.Replace {
+			if f.in([]byte(r.New)) {
 				return true
 			}
 		}

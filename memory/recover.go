@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -216,8 +217,11 @@ func (s *Store) settle(ctx context.Context, l *locked, r *record) (Recovery, err
 	if r.contents == nil {
 		return done, fmt.Errorf("the journal of operation %s lacks its contents", r.ID)
 	}
-	works := r.works()
+	works := s.works(l, r)
 	defer closeAll(works)
+	if err := dropIndexTemps(b, r); err != nil {
+		return done, err
+	}
 	back, err := s.goesBack(l, b, r, works)
 	if err != nil {
 		return done, err
@@ -235,16 +239,35 @@ func (s *Store) settle(ctx context.Context, l *locked, r *record) (Recovery, err
 	return done, nil
 }
 
+// dropIndexTemps removes what was to become the index of a root.
+func dropIndexTemps(b *bases, r *record) error {
+	for i := range r.Roots {
+		ref := &r.Roots[i]
+		if ref.IndexTemp == "" {
+			continue
+		}
+		base, err := b.folder(ref, false)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = base.remove(ref.IndexTemp)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // goesBack decides which way an interrupted operation goes.
 func (s *Store) goesBack(l *locked, b *bases, r *record, works []*work) (bool, error) {
 	aborted, err := listState(l.state(r.Roots[0].ID).folder, stateJournal, abortSuffix)
 	if err != nil {
 		return false, err
 	}
-	for _, id := range aborted {
-		if id == r.ID {
-			return true, nil
-		}
+	if slices.Contains(aborted, r.ID) {
+		return true, nil
 	}
 	for _, w := range works {
 		there, err := enterWork(b, r, w)
@@ -296,49 +319,56 @@ func (s *Store) rollForward(ctx context.Context, l *locked, b *bases, r *record,
 	if err := settleDirs(works); err != nil {
 		return err
 	}
-	if err := s.finish(ctx, l, r); err != nil {
+	s.reindex(b, r) // logs what goes wrong
+	if err := dropIndexTemps(b, r); err != nil {
 		return err
 	}
-	for _, warn := range s.reindex(b, r) {
-		s.opt.Log.Warn("index after recovery", "operation", r.ID, "warning", warn)
-	}
-	return nil
+	return s.finish(ctx, l, r)
 }
 
 // rollBack takes back what an operation did so far and removes it from the
 // journal. Files that somebody else has changed since stay as they are.
 func (s *Store) rollBack(l *locked, b *bases, r *record, works []*work) error {
+	// The mark has a crash go on in this direction. A full disk may have no room
+	// for it, and rolling back may make some.
 	home := l.state(r.Roots[0].ID)
-	if err := home.put(stateJournal, r.ID+abortSuffix, []byte("{}\n")); err != nil {
+	marked := home.put(stateJournal, r.ID+abortSuffix, []byte("{}\n"))
+	var errs []error
+	for _, w := range slices.Backward(works) {
+		if err := s.takeBack(b, r, w); err != nil {
+			errs = append(errs, fmt.Errorf("taking back %s: %w", w.Ref, err))
+		}
+	}
+	if errs != nil {
+		return errors.Join(append(errs, marked)...)
+	}
+	return s.abandon(l, r)
+}
+
+func (s *Store) takeBack(b *bases, r *record, w *work) error {
+	there, err := enterWork(b, r, w)
+	if err != nil {
 		return err
 	}
-	for i := len(works) - 1; i >= 0; i-- {
-		w := works[i]
-		there, err := enterWork(b, r, w)
-		if err != nil {
+	if there {
+		if err := w.back(); err != nil {
 			return err
-		}
-		if !there {
-			continue
-		}
-		err = w.back(func(name string, raw []byte) error { return s.rescue(l.state(w.Root), name, raw) })
-		if err != nil {
-			return fmt.Errorf("taking back %s: %w", w.Ref, err)
 		}
 		if err := w.in.sync(); err != nil {
 			return err
 		}
-		if len(w.Dirs) > 0 {
-			base, err := b.folder(r.root(w.Root), false)
-			if err == nil {
-				err = base.removeDirs(w.Dirs)
-			}
-			if err != nil {
-				return err
-			}
-		}
 	}
-	return s.abandon(l, r)
+	if len(w.Dirs) == 0 {
+		return nil
+	}
+	base, err := b.folder(r.root(w.Root), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return base.removeDirs(w.Dirs)
 }
 
 // rescue keeps bytes that another program wrote and for which no place is left,

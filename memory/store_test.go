@@ -22,7 +22,7 @@ type shop struct {
 // openStore makes a store over a project root, a user root and a team root.
 func openStore(t testing.TB, tune func(*memory.StoreOptions)) *shop {
 	t.Helper()
-	base := tempDir(t)
+	base := memoryDir(t)
 	s := &shop{t: t, state: filepath.Join(base, "state")}
 	var configs []memory.RootConfig
 	for _, scope := range []memory.Scope{memory.ScopeProject, memory.ScopeUser, memory.ScopeTeam} {
@@ -40,6 +40,18 @@ func openStore(t testing.TB, tune func(*memory.StoreOptions)) *shop {
 	s.roots = roots
 	s.Store = s.again(tune)
 	return s
+}
+
+// memoryDir is a temporary directory in memory, where there is one: a thousand
+// syncs of a disk take minutes.
+func memoryDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "memls-") //nolint:usetesting // that of t lies on a disk
+	if err != nil {
+		return tempDir(t)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // again makes another store over the same roots and state, as another process
@@ -102,6 +114,9 @@ func tree(t testing.TB, dirs ...string) map[string]string {
 	files := map[string]string{}
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
 			if err != nil || e.IsDir() {
 				return err
 			}

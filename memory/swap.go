@@ -22,6 +22,8 @@ type work struct {
 	name string  // of the file, in folder
 	in   *folder // its directory
 	info fs.FileInfo
+	// rescue keeps bytes that another program wrote and that no name is left for.
+	rescue func(name string, raw []byte) error
 }
 
 func newWork(f *fileRecord, c *content) *work {
@@ -29,10 +31,12 @@ func newWork(f *fileRecord, c *content) *work {
 }
 
 // works are the files of a record, to be carried out.
-func (r *record) works() []*work {
+func (s *Store) works(l *locked, r *record) []*work {
 	works := make([]*work, len(r.Files))
 	for i := range r.Files {
-		works[i] = newWork(&r.Files[i], &r.contents[i])
+		w := newWork(&r.Files[i], &r.contents[i])
+		w.rescue = func(name string, raw []byte) error { return s.rescue(l.state(w.Root), name, raw) }
+		works[i] = w
 	}
 	return works
 }
@@ -101,9 +105,42 @@ func (w *work) swap() error {
 		return err
 	}
 	if err := w.in.displaced(w.Temp, w.Base); err != nil {
-		return errors.Join(err, w.in.exchange(w.Temp, w.name))
+		return errors.Join(err, w.giveBack())
 	}
 	return nil
+}
+
+// giveBack returns the file that stands under the temporary name to its own.
+//
+// Inv: what another program saved under the name meanwhile is newer and stays:
+// what ends under the temporary name was made by this operation, or replaced by
+// the other program itself.
+func (w *work) giveBack() error {
+	const rounds = 100
+	older := map[string]bool{w.To: true, w.Base: true}
+	for range rounds {
+		put, err := w.in.maybe(w.Temp)
+		if err != nil {
+			return err
+		}
+		err = w.in.exchange(w.Temp, w.name)
+		if errors.Is(err, fs.ErrNotExist) {
+			// Somebody removed the file; a version of it is left.
+			return w.in.place(w.Temp, w.name)
+		}
+		if err != nil {
+			return err
+		}
+		got, err := w.in.maybe(w.Temp)
+		if err != nil {
+			return err
+		}
+		if older[digest(got)] {
+			return nil
+		}
+		older[digest(put)] = true
+	}
+	return errWriting
 }
 
 // takeAway removes the file from its name; its content stays under Temp until
@@ -120,9 +157,29 @@ func (w *work) takeAway() error {
 		return err
 	}
 	if err := w.in.displaced(w.Temp, w.Base); err != nil {
-		return errors.Join(err, w.in.place(w.Temp, w.name))
+		return errors.Join(err, w.placeBack())
 	}
 	return nil
+}
+
+// placeBack returns a file that was taken away to its name, unless somebody else
+// has made a new file of that name: then the old one is kept aside, when it is
+// not the one that was to go.
+func (w *work) placeBack() error {
+	err := w.in.place(w.Temp, w.name)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	raw, err := w.in.maybe(w.Temp)
+	if err != nil {
+		return err
+	}
+	if raw != nil && !w.ours(raw) {
+		if err := w.rescue(w.name, raw); err != nil {
+			return err
+		}
+	}
+	return w.in.remove(w.Temp)
 }
 
 // unchanged tells whether a file is still of the given version.
@@ -187,7 +244,7 @@ func (w *work) inspect() (at state, temp []byte, err error) {
 		return stateOld, temp, nil
 	case w.To:
 		// An edit that was displaced, and not yet put back, counts.
-		if temp != nil && !w.ours(temp) {
+		if v := digest(temp); temp != nil && v != w.Base && v != w.To {
 			return stateForeign, temp, nil
 		}
 		return stateNew, temp, nil
@@ -245,9 +302,11 @@ func (f *folder) stat(name string) (fs.FileInfo, error) {
 }
 
 // back takes back what was done to the file, unless somebody else has changed
-// it since: then it stays as it is. rescue keeps bytes for which there is no
-// place.
-func (w *work) back(rescue func(name string, raw []byte) error) error {
+// it since: then it stays as it is.
+func (w *work) back() error {
+	if err := w.dropRestored(); err != nil {
+		return err
+	}
 	temp, err := w.in.maybe(w.Temp)
 	if err != nil {
 		return err
@@ -259,16 +318,16 @@ func (w *work) back(rescue func(name string, raw []byte) error) error {
 	replaced := now != nil && w.To != w.Base && digest(now) == w.To
 	switch {
 	case now == nil && temp != nil && (w.Action == ActionDelete || !w.ours(temp)):
-		return w.in.place(w.Temp, w.name)
+		return w.placeBack()
 	case replaced && temp != nil && digest(temp) != w.To:
-		err = w.in.exchange(w.Temp, w.name)
+		err = w.giveBack()
 		if errors.Is(err, errUnsupported) {
 			return w.in.rename(w.Temp, w.name)
 		}
 	case replaced && temp == nil, now == nil && temp == nil && w.Action == ActionDelete:
 		err = w.restore()
 	case temp != nil && !w.ours(temp):
-		err = rescue(w.name, temp)
+		err = w.rescue(w.name, temp)
 	}
 	if err != nil {
 		return err
@@ -276,11 +335,28 @@ func (w *work) back(rescue func(name string, raw []byte) error) error {
 	return w.in.remove(w.Temp)
 }
 
+// restoreTemp is the temporary name under which old content is written anew.
+func (w *work) restoreTemp() string { return w.Temp + ".back" }
+
+// dropRestored removes what a crash left of restoring the file.
+func (w *work) dropRestored() error {
+	left, err := w.in.maybe(w.restoreTemp())
+	if err != nil || left == nil {
+		return err
+	}
+	if digest(left) != w.To && !bytes.HasPrefix(w.Before, left) {
+		if err := w.rescue(w.name, left); err != nil {
+			return err
+		}
+	}
+	return w.in.remove(w.restoreTemp())
+}
+
 // restore writes the old content anew, where the old file is gone.
 func (w *work) restore() error {
-	r := newWork(&fileRecord{Rel: w.Rel, Base: w.To, To: w.Base, Mode: w.Mode, Temp: tempName()},
+	r := newWork(&fileRecord{Rel: w.Rel, Base: w.To, To: w.Base, Mode: w.Mode, Temp: w.restoreTemp()},
 		&content{Before: w.After, After: w.Before})
-	r.in = w.in
+	r.in, r.rescue = w.in, w.rescue
 	switch w.Action {
 	case ActionCreate:
 		r.Action = ActionDelete
