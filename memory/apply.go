@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,6 +40,8 @@ type goal struct {
 	// next makes the content from the present one; nil when the file goes.
 	next func(raw []byte) ([]byte, error)
 	mode fs.FileMode // of a new file; 0600 when zero
+	// index says that it is the index of its root, and no memory.
+	index bool
 }
 
 const defaultUndo = 24 * time.Hour
@@ -74,7 +75,7 @@ func (s *Store) admit(files []goal) error {
 		if err := writable(t.root, []string{t.ref}); err != nil {
 			return err
 		}
-		if t.rel != IndexName {
+		if !t.index {
 			if err := s.memoryName(t.root, t.rel); err != nil {
 				return err
 			}
@@ -133,7 +134,7 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 	undoFor := cmp.Or(j.undoFor, defaultUndo)
 	r := &record{recordHeader: recordHeader{
 		Operation: Operation{
-			ID: newID("o", now, rand.Text()), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes,
+			ID: s.newID("o"), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes,
 			UndoUntil: now.Add(undoFor),
 		},
 		Purge: j.purge,
@@ -313,7 +314,7 @@ func settleDirs(works []*work) error {
 		}
 	}
 	for _, w := range works {
-		if err := w.in.remove(w.Temp); err != nil {
+		if err := w.in.discard(w.Temp, w.Base); err != nil {
 			return err
 		}
 	}
@@ -387,4 +388,20 @@ func (b *bases) missing(root *Root, dir string) ([]string, error) {
 	}
 	slices.Reverse(missing)
 	return missing, nil
+}
+
+// exists tells whether there is a file in a root.
+func (b *bases) exists(r *rootRef, rel string) (bool, error) {
+	base, err := b.folder(r, false)
+	if err == nil {
+		var in *folder
+		if in, _, err = base.enter(path.Dir(rel), false); err == nil {
+			defer in.close()
+			return in.exists(path.Base(rel))
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return false, err
 }

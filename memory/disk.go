@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -289,6 +290,58 @@ func (f *folder) remove(name string) error {
 // sync makes what happened to the names in the directory last.
 func (f *folder) sync() error {
 	return f.d.call("syncdir", f.path, func() error { return syncDir(f.dir) })
+}
+
+// removeDirs removes directories that an operation made, if nothing is in them.
+func (f *folder) removeDirs(dirs []string) error {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		in, _, err := f.enter(path.Dir(dirs[i]), false)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = in.removeDir(path.Base(dirs[i]))
+		in.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *folder) removeDir(name string) error {
+	names, err := f.namesIn(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) > 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.d.call("rmdir", f.name(name), func() error { return f.root.Remove(name) })
+	if errors.Is(err, fs.ErrNotExist) || isNotEmpty(err) {
+		return nil
+	}
+	return err
+}
+
+func (f *folder) namesIn(name string) ([]string, error) {
+	in, err := enterOne(f.root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	dir, err := in.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
 }
 
 // tempPrefix begins the names of files in the making. They are hidden, and so

@@ -26,16 +26,36 @@ func renameat2(dir *os.File, from, to string, flags uint) error {
 	return nil
 }
 
-// beingWritten tells whether some program has the file open for writing. The
-// kernel grants a read lease only when none has. Where there are no leases the
-// answer is no.
-func beingWritten(f *os.File) bool {
-	err := onFD(f, func(fd int) error {
-		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
-		}
+// lease keeps programs from opening a file for writing, until it ends: they wait
+// in their call. The kernel grants it only when none has the file open so:
+// otherwise the error is errWriting, and errUnsupported where there are no leases.
+func lease(f *os.File) error {
+	err := setLease(f, unix.F_RDLCK)
+	if errors.Is(err, unix.EAGAIN) {
+		return errWriting
+	}
+	if err != nil {
+		return errUnsupported
+	}
+	return nil
+}
+
+// leaseWanted tells whether some program waits for a lease to end.
+func leaseWanted(f *os.File) bool {
+	now := unix.F_RDLCK
+	err := onFD(f, func(fd int) (err error) {
+		now, err = unix.FcntlInt(uintptr(fd), unix.F_GETLEASE, 0)
 		return err
 	})
-	return errors.Is(err, unix.EAGAIN)
+	return err == nil && now != unix.F_RDLCK
+}
+
+// endLease ends a lease, which the end of the descriptor would do as well.
+func endLease(f *os.File) { _ = setLease(f, unix.F_UNLCK) }
+
+func setLease(f *os.File, kind int) error {
+	return onFD(f, func(fd int) error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, kind)
+		return err
+	})
 }

@@ -10,5 +10,9 @@ func exchange(*os.File, string, string) error { return errUnsupported }
 // placeNew does not exist here: a hard link does the same.
 func placeNew(*os.File, string, string) error { return errUnsupported }
 
-// beingWritten cannot be known here.
-func beingWritten(*os.File) bool { return false }
+// lease does not exist here: what is displaced is compared afterwards only.
+func lease(*os.File) error { return errUnsupported }
+
+func leaseWanted(*os.File) bool { return false }
+
+func endLease(*os.File) {}

@@ -231,7 +231,7 @@ func (s *Store) RebuildIndex(ctx context.Context, root *Root) (*Operation, error
 		return &Operation{Kind: KindIndex, At: s.opt.Now().UTC()}, nil
 	}
 	return s.commit(ctx, job{kind: KindIndex, stale: RefusedConflict, files: []goal{{
-		root: root, rel: IndexName, ref: ref, base: w.Base, mode: w.Mode,
+		root: root, rel: IndexName, ref: ref, base: w.Base, mode: w.Mode, index: true,
 		next: func([]byte) ([]byte, error) { return w.After, nil },
 	}}})
 }

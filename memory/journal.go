@@ -3,12 +3,12 @@ package memory
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 )
 
 // record is an operation with what it takes to finish it, or to undo it. It
@@ -303,8 +303,12 @@ func listState(f *folder, part, suffix string) ([]string, error) {
 	return names, nil
 }
 
-// newID makes an id that sorts by time within a millisecond and is never made
-// twice.
-func newID(prefix string, now time.Time, random string) string {
-	return fmt.Sprintf("%s-%011x-%s", prefix, now.UnixMilli(), strings.ToLower(random[:12]))
+// newID makes an id that sorts by time. Inv: ids of one store ascend, whatever
+// the clock does.
+func (s *Store) newID(prefix string) string {
+	s.mu.Lock()
+	s.lastID = max(s.lastID+1, s.opt.Now().UnixNano())
+	at := s.lastID
+	s.mu.Unlock()
+	return fmt.Sprintf("%s-%016x-%s", prefix, at, strings.ToLower(rand.Text()[:10]))
 }

@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -26,13 +23,6 @@ type Holder struct {
 const (
 	defaultLockWait = 2 * time.Second
 	lockPoll        = 10 * time.Millisecond
-
-	// upstreamLock is the lock that Qwen Code takes while it consolidates, beside
-	// the memory of a project. It holds for upstreamFresh, if the process lives;
-	// one without a readable process id is being written for upstreamYoung.
-	upstreamLock  = "consolidation.lock"
-	upstreamFresh = time.Hour
-	upstreamYoung = 10 * time.Second
 )
 
 // errHeld is a lock that somebody has.
@@ -143,7 +133,12 @@ func (s *Store) await(ctx context.Context, r *Root, deadline time.Time, take fun
 func (s *Store) lockedBy(r *Root, holder *Holder, waited time.Duration) *Refusal {
 	who := "another process"
 	if holder != nil {
-		who = fmt.Sprintf("process %d", holder.PID)
+		switch {
+		case holder.PID > 0:
+			who = fmt.Sprintf("process %d", holder.PID)
+		case holder.Upstream:
+			who = "a process that is just beginning"
+		}
 		if holder.Upstream {
 			who += " (a consolidation of Qwen Code)"
 		}
@@ -218,46 +213,4 @@ func (s *rootState) holder() *Holder {
 		return nil
 	}
 	return &h
-}
-
-// upstreamHolder is the process of Qwen Code that is consolidating the memory
-// in the directory real, if one is.
-func upstreamHolder(real string, now time.Time) (*Holder, error) {
-	beside, err := os.OpenRoot(filepath.Dir(real))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer beside.Close()
-	info, err := lstatRegular(beside, upstreamLock)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s beside the root: %w", upstreamLock, err)
-	}
-	age := now.Sub(info.ModTime())
-	if age > upstreamFresh {
-		return nil, nil
-	}
-	raw, err := beside.ReadFile(upstreamLock)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw[:min(len(raw), 32)])))
-	switch {
-	case err != nil || pid <= 0:
-		// Between being made and being filled it is empty.
-		if age > upstreamYoung {
-			return nil, nil
-		}
-	case pid == os.Getpid() || !processAlive(pid):
-		return nil, nil
-	}
-	return &Holder{PID: pid, Since: info.ModTime(), Upstream: true}, nil
 }

@@ -143,7 +143,7 @@ func (s *Store) Undo(ctx context.Context, id string) (*Operation, error) {
 		if root == nil {
 			return nil, refuse(RefusedNotFound, []string{f.Ref}, "a root that the operation changed is not served here")
 		}
-		t := goal{root: root, rel: f.Rel, ref: encodeRef(root.Prefix, f.Rel), base: f.To, mode: f.Mode}
+		t := goal{root: root, rel: f.Rel, ref: encodeRef(root.Prefix, f.Rel), base: f.To, mode: f.Mode, index: f.Rel == IndexName}
 		if f.Action != ActionCreate {
 			t.next = func([]byte) ([]byte, error) { return append([]byte{}, c.Before...), nil }
 		}

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,7 +54,7 @@ func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 		life = inboxLife
 	}
 	p := &Plan{
-		ID: newID("p", now, rand.Text()), Kind: d.Kind, CreatedAt: now, ExpiresAt: now.Add(cmp.Or(d.Expires, life)),
+		ID: s.newID("p"), Kind: d.Kind, CreatedAt: now, ExpiresAt: now.Add(cmp.Or(d.Expires, life)),
 		Warnings: slices.Clone(d.Warnings), Query: d.Query, Session: d.Session, UndoFor: cmp.Or(d.UndoFor, defaultUndo),
 	}
 	if len(d.Edits) == 0 {

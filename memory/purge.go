@@ -42,12 +42,11 @@ func (r *record) forgotten() *forgetting {
 		if c.Before == nil {
 			continue
 		}
-		f.files[file.Root+":"+file.Rel] = true
+		f.files[file.key()] = true
 		d := Parse(c.Before)
 		gone := removedText(c.Before, c.After)
 		if file.Action == ActionDelete {
 			f.Refs = append(f.Refs, file.Ref)
-			f.gone = append(f.gone, file.Root+":"+file.Rel)
 			f.add(d.Title, shortRunes)
 			f.add(d.Description, shortRunes)
 			gone = d.BodyText()
@@ -67,7 +66,6 @@ func (r *record) forgotten() *forgetting {
 type forgetting struct {
 	Forgotten
 	files map[string]bool
-	gone  []string
 }
 
 func (f *forgetting) add(text string, least int) {
@@ -82,18 +80,16 @@ func (f *forgetting) in(raw []byte) bool {
 	return slices.ContainsFunc(f.Texts, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// holds tells whether an operation keeps something that was forgotten.
-func (f *forgetting) holds(r *record) bool {
-	for i, file := range r.Files {
-		if f.files[file.Root+":"+file.Rel] {
-			return true
-		}
-		if i < len(r.contents) && (f.in(r.contents[i].Before) || f.in(r.contents[i].After)) {
-			return true
-		}
+// holds tells whether an operation keeps something that was forgotten of one of
+// its files.
+func (f *forgetting) holds(r *record, i int) bool {
+	if f.files[r.Files[i].key()] {
+		return true
 	}
-	return false
+	return i < len(r.contents) && (f.in(r.contents[i].Before) || f.in(r.contents[i].After))
 }
+
+func (f *fileRecord) key() string { return f.Root + ":" + f.Rel }
 
 // holdsPlan tells whether a plan does.
 func (f *forgetting) holdsPlan(p *Plan) bool {
@@ -121,8 +117,10 @@ func (f *forgetting) holdsPlan(p *Plan) bool {
 // means that all of this is done again.
 func (s *Store) finishPurge(ctx context.Context, l *locked, r *record) error {
 	f := r.forgotten()
+	b := &bases{disk: s.disk, open: map[string]*folder{}}
+	defer b.close()
 	for _, state := range l.states {
-		if err := s.purgeState(state, f); err != nil {
+		if err := s.purgeState(state, f, b); err != nil {
 			return fmt.Errorf("erasing what was forgotten: %w", err)
 		}
 	}
@@ -138,11 +136,12 @@ func (s *Store) finishPurge(ctx context.Context, l *locked, r *record) error {
 			return fmt.Errorf("erasing what was forgotten: %w", err)
 		}
 	}
-	header := r.recordHeader
-	header.Purged = true
-	header.redact(f)
-	header.UndoUntil = time.Time{}
-	raw, err := (&record{recordHeader: header}).encode()
+	kept := &record{recordHeader: r.recordHeader, contents: r.contents}
+	if err := kept.redact(f, b); err != nil {
+		return fmt.Errorf("erasing what was forgotten: %w", err)
+	}
+	kept.Purged, kept.UndoUntil, kept.contents = true, time.Time{}, nil
+	raw, err := kept.encode()
 	if err != nil {
 		return err
 	}
@@ -152,52 +151,46 @@ func (s *Store) finishPurge(ctx context.Context, l *locked, r *record) error {
 	return s.abandon(l, r)
 }
 
-// redact takes the names of files that are gone out of a record: they were made
-// of what the files said.
-func (r *recordHeader) redact(f *forgetting) {
+// redact takes the names of files that are gone, and of which the operation kept
+// something that was forgotten, out of a record: they were made of what the files
+// said. There is no way back to them.
+func (r *record) redact(f *forgetting, b *bases) error {
 	r.Files = slices.Clone(r.Files)
 	r.Changes = slices.Clone(r.Changes)
 	for i := range r.Files {
 		file := &r.Files[i]
-		if !slices.Contains(f.gone, file.Root+":"+file.Rel) {
+		if !f.holds(r, i) {
 			continue
 		}
-		name := r.root(file.Root).Prefix + ":" + purgedName
+		root := r.root(file.Root)
+		there, err := b.exists(root, file.Rel)
+		if err != nil {
+			return err
+		}
+		if there {
+			continue
+		}
+		name := root.Prefix + ":" + purgedName
 		if i < len(r.Changes) {
 			r.Changes[i].Ref = name
 		}
 		file.Ref, file.Rel, file.Dirs = name, purgedName, nil
 	}
+	return nil
 }
 
 // purgedName stands for the name of a file that was purged.
 const purgedName = "purged.md"
 
 // purgeState erases what was forgotten from the state of one root.
-func (s *Store) purgeState(state *rootState, f *forgetting) error {
+func (s *Store) purgeState(state *rootState, f *forgetting, b *bases) error {
 	for _, suffix := range []string{recordSuffix, loggedSuffix} {
 		ids, err := listState(state.folder, stateOperations, suffix)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			raw, err := state.get(stateOperations, id+suffix)
-			if err != nil {
-				return err
-			}
-			r, err := decodeRecord(raw)
-			if err != nil {
-				// What cannot be read cannot be searched either.
-				if err := state.drop(stateOperations, id+suffix); err != nil {
-					return err
-				}
-				continue
-			}
-			if !f.holds(r) {
-				continue
-			}
-			r.redact(f)
-			if err := state.strip(&r.recordHeader); err != nil {
+			if err := purgeRecord(state, f, b, id+suffix); err != nil {
 				return err
 			}
 		}
@@ -206,6 +199,30 @@ func (s *Store) purgeState(state *rootState, f *forgetting) error {
 		return err
 	}
 	return s.purgeRescued(state, f)
+}
+
+// purgeRecord erases the contents of an operation that keeps what was forgotten.
+func purgeRecord(state *rootState, f *forgetting, b *bases, name string) error {
+	raw, err := state.get(stateOperations, name)
+	if err != nil {
+		return err
+	}
+	r, err := decodeRecord(raw)
+	if err != nil {
+		// What cannot be read cannot be searched either.
+		return state.drop(stateOperations, name)
+	}
+	held := false
+	for i := range r.Files {
+		held = held || f.holds(r, i)
+	}
+	if !held {
+		return nil
+	}
+	if err := r.redact(f, b); err != nil {
+		return err
+	}
+	return state.strip(&r.recordHeader)
 }
 
 func (s *Store) purgePlans(state *rootState, f *forgetting) error {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -266,29 +265,47 @@ func (s *Store) goesBack(l *locked, b *bases, r *record, works []*work) (bool, e
 	if err != nil {
 		return false, err
 	}
-	if slices.Contains(aborted, r.ID) {
-		return true, nil
-	}
-	for _, w := range works {
+	states := make([]state, len(works))
+	begun := false
+	for i, w := range works {
 		there, err := enterWork(b, r, w)
 		if err != nil {
 			return false, err
 		}
 		if !there {
-			if w.Action != ActionCreate {
-				return true, nil
+			if w.Action == ActionDelete {
+				states[i] = stateNew
 			}
 			continue
 		}
-		at, _, err := w.inspect()
-		if err != nil {
+		if states[i], err = w.inspect(); err != nil {
 			return false, err
 		}
-		if at == stateForeign {
-			return true, nil
+		// A file that is absent may have been removed by somebody else.
+		begun = begun || states[i] == stateNew && (w.beside || w.Action != ActionDelete)
+	}
+	return decide(works, states, begun) || slices.Contains(aborted, r.ID), nil
+}
+
+// decide tells whether an operation has to go back, and notes what it had moved.
+// begun says that it had begun to move files: everything was ready then, and what
+// is not any more was removed by somebody else.
+func decide(works []*work, states []state, begun bool) (back bool) {
+	settled := begun && !slices.Contains(states, stateOld)
+	for i, w := range works {
+		back = back || states[i] == stateBare || states[i] == stateForeign
+		switch states[i] {
+		case stateNew:
+			// As long as others are still to be moved, what was taken away stands
+			// beside: if it does not, somebody else removed it.
+			w.moved = w.Action != ActionDelete || settled || w.beside
+		case stateForeign:
+			w.moved = true
+		case stateBare, stateOld:
+			w.moved = false
 		}
 	}
-	return false, nil
+	return back
 }
 
 // enterWork opens the directory of a file, if there is one.
@@ -374,7 +391,7 @@ func (s *Store) takeBack(b *bases, r *record, w *work) error {
 // rescue keeps bytes that another program wrote and for which no place is left,
 // beside the state of the root.
 func (s *Store) rescue(state *rootState, name string, raw []byte) error {
-	name = newID("r", s.opt.Now(), rand.Text()) + "-" + strings.Map(func(r rune) rune {
+	name = s.newID("r") + "-" + strings.Map(func(r rune) rune {
 		if r < 0x80 && unreserved(byte(r)) {
 			return r
 		}

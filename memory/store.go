@@ -60,6 +60,7 @@ type Store struct {
 	plans map[string]*Plan // those that do not persist
 	// expired is when the state of a root was last looked through.
 	expired map[string]time.Time
+	lastID  int64 // the time in the last id, in nanoseconds
 }
 
 // NewStore makes a store. It touches no file.

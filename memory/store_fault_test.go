@@ -20,6 +20,7 @@ type faults struct {
 	n, at   int
 	err     error
 	lasting bool
+	act     func() // called before the at-th
 	calls   []memory.Call
 }
 
@@ -27,6 +28,9 @@ func (f *faults) fault(c memory.Call) error {
 	n := f.n
 	f.n++
 	f.calls = append(f.calls, c)
+	if n == f.at && f.act != nil {
+		f.act()
+	}
 	if f.err != nil && (n == f.at || f.lasting && n > f.at) {
 		return f.err
 	}

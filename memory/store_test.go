@@ -22,7 +22,11 @@ type shop struct {
 // openStore makes a store over a project root, a user root and a team root.
 func openStore(t testing.TB, tune func(*memory.StoreOptions)) *shop {
 	t.Helper()
-	base := memoryDir(t)
+	return openStoreIn(t, memoryDir(t), tune)
+}
+
+func openStoreIn(t testing.TB, base string, tune func(*memory.StoreOptions)) *shop {
+	t.Helper()
 	s := &shop{t: t, state: filepath.Join(base, "state")}
 	var configs []memory.RootConfig
 	for _, scope := range []memory.Scope{memory.ScopeProject, memory.ScopeUser, memory.ScopeTeam} {

@@ -3,8 +3,8 @@ package memory
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
+	"os"
 	"path"
 	"time"
 )
@@ -22,6 +22,11 @@ type work struct {
 	name string  // of the file, in folder
 	in   *folder // its directory
 	info fs.FileInfo
+	// moved says that the operation has moved the file, as far as is known: set
+	// while it is carried out, and for a recovery by what it finds.
+	moved bool
+	// beside says that something stood under Temp when the file was inspected.
+	beside bool
 	// rescue keeps bytes that another program wrote and that no name is left for.
 	rescue func(name string, raw []byte) error
 }
@@ -77,45 +82,163 @@ func (w *work) stage() error {
 
 // swap puts the new content in its place.
 //
-// Inv: what another program wrote to the file, up to this very moment, is not
-// lost: what is displaced is looked at again before it goes, and returns when it
-// is not what the change was computed from.
+// Inv: what another program writes to the file, up to this very moment, is not
+// lost. While the file is compared and moved nobody can begin to write to it,
+// where the system has leases; and what is displaced is looked at again, there and
+// elsewhere, and returns when it is not what the change was computed from.
 func (w *work) swap() error {
-	switch w.Action {
-	case ActionCreate:
+	if w.Action == ActionCreate {
+		w.moved = true
 		err := w.in.place(w.Temp, w.name)
 		if errors.Is(err, fs.ErrExist) {
+			w.moved = false
 			return errChanged
 		}
 		return err
-	case ActionDelete:
-		return w.takeAway()
 	}
+	old, err := w.in.hold(w.name)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
 	if err := w.in.unchanged(w.name, w.Base); err != nil {
 		return err
 	}
-	err := w.in.exchange(w.Temp, w.name)
+	if w.Action == ActionDelete {
+		return w.takeAway(old)
+	}
+	next, err := w.in.hold(w.Temp)
+	if err != nil {
+		return err
+	}
+	defer next.Close()
+	w.moved = true
+	err = w.in.exchange(w.Temp, w.name)
 	if errors.Is(err, errUnsupported) {
 		return w.in.rename(w.Temp, w.name)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		w.moved = false
+		return errChanged
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.displaced(old); err != nil {
+		return w.returned(err, w.giveBack(next))
+	}
+	return nil
+}
+
+// takeAway removes the file from its name; its content stays under Temp until
+// the operation is finished.
+func (w *work) takeAway(old *os.File) error {
+	w.moved = true
+	err := w.in.place(w.name, w.Temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		w.moved = false
+		return errChanged
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.displaced(old); err != nil {
+		return w.returned(err, w.placeBack())
+	}
+	return nil
+}
+
+// hold opens a file and, where there are leases, keeps others from writing to it
+// until it is closed.
+func (f *folder) hold(name string) (*os.File, error) {
+	const tries, pause = 5, 5 * time.Millisecond
+	file, err := OpenFile(f.root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; ; i++ {
+		err := lease(file)
+		if err == nil || errors.Is(err, errUnsupported) {
+			return file, nil
+		}
+		if i == tries {
+			file.Close()
+			return nil, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// displaced tells whether what has just lost its name is the file that was held,
+// with its content, and nobody waits to write to it.
+func (w *work) displaced(old *os.File) error {
+	want, err := old.Stat()
+	if err != nil {
+		return err
+	}
+	got, err := w.in.stat(w.Temp)
+	switch {
+	case err != nil:
+		return err
+	case got == nil || !os.SameFile(want, got):
+		return errChanged
+	case leaseWanted(old):
+		return errWriting
+	}
+	return w.in.unchanged(w.Temp, w.Base)
+}
+
+// unchanged tells whether a file is still of the given version.
+func (f *folder) unchanged(name, version string) error {
+	raw, _, err := f.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errChanged
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.in.displaced(w.Temp, w.Base); err != nil {
-		return errors.Join(err, w.giveBack())
+	if digest(raw) != version {
+		return errChanged
 	}
 	return nil
 }
 
+// discard removes a file that was displaced, when it still is of the given
+// version and nobody is writing to it.
+func (f *folder) discard(name, version string) error {
+	if there, err := f.exists(name); err != nil || !there {
+		return err
+	}
+	file, err := f.hold(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := f.unchanged(name, version); err != nil {
+		return err
+	}
+	if leaseWanted(file) {
+		return errWriting
+	}
+	return f.remove(name)
+}
+
+// returned notes that a file is back in its place, unless that failed.
+func (w *work) returned(cause, failed error) error {
+	w.moved = failed != nil
+	return errors.Join(cause, failed)
+}
+
 // giveBack returns the file that stands under the temporary name to its own.
+// next is the file that stands there instead, if that is known.
 //
 // Inv: what another program saved under the name meanwhile is newer and stays:
 // what ends under the temporary name was made by this operation, or replaced by
 // the other program itself.
-func (w *work) giveBack() error {
+func (w *work) giveBack(next *os.File) error {
 	const rounds = 100
 	older := map[string]bool{w.To: true, w.Base: true}
 	for range rounds {
@@ -135,7 +258,14 @@ func (w *work) giveBack() error {
 		if err != nil {
 			return err
 		}
-		if older[digest(got)] {
+		ours, err := w.is(next)
+		if err != nil {
+			return err
+		}
+		if ours && (digest(got) != w.To || leaseWanted(next)) {
+			return w.keepAside(next)
+		}
+		if ours || older[digest(got)] {
 			return nil
 		}
 		older[digest(put)] = true
@@ -143,23 +273,32 @@ func (w *work) giveBack() error {
 	return errWriting
 }
 
-// takeAway removes the file from its name; its content stays under Temp until
-// the operation is finished.
-func (w *work) takeAway() error {
-	if err := w.in.unchanged(w.name, w.Base); err != nil {
-		return err
+// is tells whether the file under the temporary name is the open one.
+func (w *work) is(file *os.File) (bool, error) {
+	if file == nil {
+		return false, nil
 	}
-	err := w.in.place(w.name, w.Temp)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errChanged
-	}
+	want, err := file.Stat()
 	if err != nil {
+		return false, err
+	}
+	got, err := w.in.stat(w.Temp)
+	return err == nil && got != nil && os.SameFile(want, got), err
+}
+
+// keepAside keeps what another program writes to the new file, in the moment in
+// which it was there and before it was taken back.
+func (w *work) keepAside(next *os.File) error {
+	const tries, pause = 20, 5 * time.Millisecond
+	endLease(next)
+	for i := 0; i < tries && errors.Is(lease(next), errWriting); i++ {
+		time.Sleep(pause)
+	}
+	raw, err := w.in.maybe(w.Temp)
+	if err != nil || raw == nil || digest(raw) == w.To {
 		return err
 	}
-	if err := w.in.displaced(w.Temp, w.Base); err != nil {
-		return errors.Join(err, w.placeBack())
-	}
-	return nil
+	return w.rescue(w.name, raw)
 }
 
 // placeBack returns a file that was taken away to its name, unless somebody else
@@ -182,74 +321,48 @@ func (w *work) placeBack() error {
 	return w.in.remove(w.Temp)
 }
 
-// unchanged tells whether a file is still of the given version.
-func (f *folder) unchanged(name, version string) error {
-	raw, _, err := f.read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errChanged
-	}
-	if err != nil {
-		return err
-	}
-	if digest(raw) != version {
-		return errChanged
-	}
-	return nil
-}
-
-// displaced tells whether a file that has just lost its name is of the given
-// version and will stay so: no program has it open for writing.
-func (f *folder) displaced(name, version string) error {
-	const tries, pause = 5, 5 * time.Millisecond
-	file, err := OpenFile(f.root, name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	for i := 0; beingWritten(file); i++ {
-		if i == tries {
-			return errWriting
-		}
-		time.Sleep(pause)
-	}
-	return f.unchanged(name, version)
-}
-
 // state is what stands where an operation changes a file.
 type state int
 
 const (
-	stateOld     state = iota // what was there before
+	stateBare    state = iota // what was there before, and nothing is ready to replace it
+	stateOld                  // what was there before
 	stateNew                  // what the operation puts there
 	stateForeign              // something else
 )
 
-// inspect tells how far a file has come. temp is what stands under its
-// temporary name, nil when nothing does.
-func (w *work) inspect() (at state, temp []byte, err error) {
-	temp, err = w.in.maybe(w.Temp)
+// inspect tells how far a file has come.
+func (w *work) inspect() (state, error) {
+	temp, err := w.in.maybe(w.Temp)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	now, err := w.in.maybe(w.name)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	version := ""
-	if now != nil {
-		version = digest(now)
+	w.beside = temp != nil
+	version, staged := versionOf(now), versionOf(temp)
+	switch {
+	case version == w.Base && w.Action != ActionDelete && staged != w.To:
+		return stateBare, nil
+	case version == w.Base:
+		return stateOld, nil
+	case version != w.To:
+		return stateForeign, nil
+	case temp != nil && staged != w.Base && staged != w.To:
+		// An edit that was displaced, and not yet put back.
+		return stateForeign, nil
 	}
-	switch version {
-	case w.Base:
-		return stateOld, temp, nil
-	case w.To:
-		// An edit that was displaced, and not yet put back, counts.
-		if v := digest(temp); temp != nil && v != w.Base && v != w.To {
-			return stateForeign, temp, nil
-		}
-		return stateNew, temp, nil
+	return stateNew, nil
+}
+
+// versionOf is the version of a file; empty when there is none.
+func versionOf(raw []byte) string {
+	if raw == nil {
+		return ""
 	}
-	return stateForeign, temp, nil
+	return digest(raw)
 }
 
 // ours tells whether the bytes under the temporary name are the old or the new
@@ -270,24 +383,11 @@ func (f *folder) maybe(name string) ([]byte, error) {
 	return raw, err
 }
 
-// forward finishes what a crash interrupted. The file is old or new.
+// forward finishes what a crash interrupted. The file is old, with the new one
+// beside it, or new.
 func (w *work) forward() error {
-	at, temp, err := w.inspect()
-	if err != nil {
-		return err
-	}
-	if at == stateNew {
-		return nil
-	}
-	if temp != nil {
-		if err := w.in.remove(w.Temp); err != nil {
-			return err
-		}
-	}
-	if w.info, err = w.in.stat(w.name); err != nil {
-		return err
-	}
-	if err := w.stage(); err != nil {
+	at, err := w.inspect()
+	if err != nil || at == stateNew {
 		return err
 	}
 	return w.swap()
@@ -317,10 +417,11 @@ func (w *work) back() error {
 	}
 	replaced := now != nil && w.To != w.Base && digest(now) == w.To
 	switch {
+	case !w.moved && (temp == nil || w.ours(temp)):
 	case now == nil && temp != nil && (w.Action == ActionDelete || !w.ours(temp)):
 		return w.placeBack()
 	case replaced && temp != nil && digest(temp) != w.To:
-		err = w.giveBack()
+		err = w.giveBack(nil)
 		if errors.Is(err, errUnsupported) {
 			return w.in.rename(w.Temp, w.name)
 		}
@@ -375,56 +476,4 @@ func (w *work) restore() error {
 		err = r.swap()
 	}
 	return errors.Join(err, w.in.remove(r.Temp))
-}
-
-// removeDirs removes directories that an operation made, if nothing is in them.
-func (f *folder) removeDirs(dirs []string) error {
-	for i := len(dirs) - 1; i >= 0; i-- {
-		in, _, err := f.enter(path.Dir(dirs[i]), false)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = in.removeDir(path.Base(dirs[i]))
-		in.close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *folder) removeDir(name string) error {
-	names, err := f.namesIn(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) > 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = f.d.call("rmdir", f.name(name), func() error { return f.root.Remove(name) })
-	if errors.Is(err, fs.ErrNotExist) || isNotEmpty(err) {
-		return nil
-	}
-	return err
-}
-
-func (f *folder) namesIn(name string) ([]string, error) {
-	in, err := enterOne(f.root, name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	dir, err := in.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return names, err
 }
