@@ -228,8 +228,8 @@ func (s *Store) scanAdded(j job, t goal, c *content) error {
 	return secretsIn(s.opt.Secrets, t.ref, c.Before, c.After)
 }
 
-func secretsIn(find func(string) []string, ref string, before, after []byte) error {
-	if rules := find(addedText(before, after)); len(rules) > 0 {
+func secretsIn(find func(before, after string) []string, ref string, before, after []byte) error {
+	if rules := find(decode(before, false).text, decode(after, false).text); len(rules) > 0 {
 		return refuse(RefusedSecret, []string{ref}, "what would be written holds a secret: %s", strings.Join(rules, ", "))
 	}
 	return nil

@@ -29,9 +29,6 @@ type IndexFunc func(IndexUpdate) (next []byte, write bool, err error)
 // answers what went wrong. The operation stands regardless: an index says
 // nothing that the files do not, and is made again from them.
 func (s *Store) reindex(b *bases, r *record) []string {
-	if s.opt.Index == nil {
-		return nil
-	}
 	var warnings []string
 	for i := range r.Roots {
 		u, root := s.indexUpdate(b, r, &r.Roots[i])
@@ -209,9 +206,6 @@ func (s *Store) walk(base *folder, root *Root, dir string, known map[string]*Doc
 // and no id.
 func (s *Store) RebuildIndex(ctx context.Context, root *Root) (*Operation, error) {
 	ref := encodeRef(root.Prefix, IndexName)
-	if s.opt.Index == nil {
-		return nil, refuse(RefusedNotFound, []string{ref}, "this store keeps no indexes")
-	}
 	if err := writable(root, []string{ref}); err != nil {
 		return nil, err
 	}

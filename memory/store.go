@@ -25,13 +25,14 @@ type StoreOptions struct {
 	// Snapshot gives the documents of a root when its index is regenerated; when
 	// nil, or while the root is loading, the files are read instead.
 	Snapshot func() *Snapshot
-	// Index makes the new MEMORY.md of a root; when nil no index is touched.
+	// Index makes the new MEMORY.md of a root; KeepIndex(Now) when nil.
 	Index IndexFunc
 	// Unsaved tells whether an editor holds changes of a file that it has not
 	// saved; such a file is not touched.
 	Unsaved func(root *Root, rel string) bool
-	// Secrets names the rules that a text breaks by holding a secret.
-	Secrets func(text string) []string
+	// Secrets names the rules that a text breaks by holding a secret that it did
+	// not hold before.
+	Secrets func(before, after string) []string
 	// Purge erases what others keep of texts that were forgotten for good: caches,
 	// logs, embeddings. It is called before a purge is reported as done.
 	Purge func(ctx context.Context, f Forgotten) error
@@ -80,6 +81,9 @@ func NewStore(opt StoreOptions) (*Store, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Index == nil {
+		opt.Index = KeepIndex(opt.Now)
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -131,6 +135,8 @@ func writable(r *Root, refs []string) error {
 	switch {
 	case r.Untrusted:
 		return refuse(RefusedUntrusted, refs, "the %s root is not trusted", r.Prefix)
+	case r.Refused != "":
+		return refuse(RefusedConflict, refs, "the %s root is not served: %s", r.Prefix, r.Refused)
 	case r.ReadOnly:
 		return refuse(RefusedReadOnly, refs, "the %s root is read-only", r.Prefix)
 	}

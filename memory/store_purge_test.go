@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func TestPurgeLeavesNoTrace(t *testing.T) {
 	if !op.Purged {
 		t.Error("the operation does not say so")
 	}
-	all := append(s.dirs, s.state)
+	all := slices.Concat(s.dirs, []string{s.state})
 	s.nowhere(secret, all...)
 	s.nowhere("and a half", all...)
 	s.nowhere("vault", all...)

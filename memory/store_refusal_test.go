@@ -228,8 +228,8 @@ func TestWhatMayNotBeWritten(t *testing.T) {
 	s.refused("unsaved", memory.RefusedConflict, func() error { _, err := unsaved.Do(t.Context(), s.remove(0, "a.md")); return err })
 
 	strict := s.again(func(o *memory.StoreOptions) {
-		o.Secrets = func(text string) []string {
-			if strings.Contains(text, "hunter2") {
+		o.Secrets = func(before, after string) []string {
+			if strings.Count(after, "hunter2") > strings.Count(before, "hunter2") {
 				return []string{"password"}
 			}
 			return nil

@@ -62,7 +62,7 @@ func memoryDir(t testing.TB) string {
 // or the next start would.
 func (s *shop) again(tune func(*memory.StoreOptions)) *memory.Store {
 	s.t.Helper()
-	opt := memory.StoreOptions{State: s.state, Roots: func() []*memory.Root { return s.roots }}
+	opt := memory.StoreOptions{State: s.state, Roots: func() []*memory.Root { return s.roots }, Index: noIndex}
 	if tune != nil {
 		tune(&opt)
 	}
@@ -72,6 +72,9 @@ func (s *shop) again(tune func(*memory.StoreOptions)) *memory.Store {
 	}
 	return store
 }
+
+// noIndex leaves indexes as they are.
+func noIndex(memory.IndexUpdate) ([]byte, bool, error) { return nil, false, nil }
 
 // doc parses a file of a root as a catalog would.
 func (s *shop) doc(root int, rel string) *memory.Document {

@@ -104,6 +104,9 @@ func (w *work) swap() error {
 	if err := w.in.unchanged(w.name, w.Base); err != nil {
 		return err
 	}
+	if leaseWanted(old) {
+		return errWriting
+	}
 	if w.Action == ActionDelete {
 		return w.takeAway(old)
 	}
@@ -289,16 +292,21 @@ func (w *work) is(file *os.File) (bool, error) {
 // keepAside keeps what another program writes to the new file, in the moment in
 // which it was there and before it was taken back.
 func (w *work) keepAside(next *os.File) error {
-	const tries, pause = 20, 5 * time.Millisecond
+	const tries, pause = 40, 5 * time.Millisecond
 	endLease(next)
-	for i := 0; i < tries && errors.Is(lease(next), errWriting); i++ {
+	for range tries {
+		// Who waited for the lease has yet to wake up, and to write.
 		time.Sleep(pause)
+		raw, err := w.in.maybe(w.Temp)
+		if err != nil || raw == nil {
+			return err
+		}
+		if digest(raw) != w.To && !errors.Is(lease(next), errWriting) {
+			return w.rescue(w.name, raw)
+		}
+		endLease(next)
 	}
-	raw, err := w.in.maybe(w.Temp)
-	if err != nil || raw == nil || digest(raw) == w.To {
-		return err
-	}
-	return w.rescue(w.name, raw)
+	return nil
 }
 
 // placeBack returns a file that was taken away to its name, unless somebody else

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -107,7 +108,7 @@ func (f *folder) takeUpstream(pid []byte) error {
 			aside := tempName()
 			if rerr = f.place(upstreamLock, aside); rerr == nil {
 				moved, _, merr := f.read(aside)
-				if merr == nil && string(moved) != string(stale) {
+				if merr == nil && !bytes.Equal(moved, stale) {
 					// It was a new one.
 					return errors.Join(errHeld, f.place(aside, upstreamLock), f.remove(temp))
 				}
@@ -135,7 +136,7 @@ func (s *Store) releaseUpstream(root *Root, pid []byte) error {
 	}
 	defer beside.close()
 	raw, err := beside.maybe(upstreamLock)
-	if err == nil && string(raw) == string(pid) {
+	if err == nil && bytes.Equal(raw, pid) {
 		err = beside.remove(upstreamLock)
 	}
 	if err != nil {
