@@ -1,0 +1,19 @@
+package memory
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// syncDir does nothing: names need no flushing here.
+func syncDir(*os.File) error { return nil }
+
+// keepOwner does nothing: a new file inherits its rights from its directory.
+func keepOwner(*os.File, fs.FileInfo) error { return nil }
+
+func isReadOnlyFS(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+func isNotEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
