@@ -83,6 +83,7 @@ func (f *features) statusChanged() {
 		})
 	}
 	f.notify(NotifyStatusChanged, params)
+	f.activity.look()
 }
 
 func (f *features) notify(method string, params any) {

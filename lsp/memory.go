@@ -32,6 +32,11 @@ type MemoryOptions struct {
 	// at once. They are called at most once for a turn, from the read loop. Nil
 	// answers that it is disabled.
 	Extract, Dream func(t FinishedTurn) ScheduledWork
+	// State is the directory in which the person's activity is kept; without it
+	// there is none.
+	State string
+	// Activity keeps it also for a client that does not ask for it.
+	Activity bool
 	// Model makes a model of the settings; key is empty when no variable was
 	// named. An error names the setting at fault. Default: [NewModel].
 	Model func(o ModelOptions, key string) (recall.Model, error)
@@ -73,6 +78,7 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		f.sessions = newSessions(s.Log(), f.opt.Now, f.giveUp)
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
+		f.activity = newRecorder(f)
 		return f.register()
 	}
 }
@@ -85,6 +91,7 @@ type features struct {
 	sessions *sessions
 	models   *models
 	changes  *changes
+	activity *recorder
 	editing
 
 	calls   atomic.Pointer[callNames]      // what memories are called, of the last revision that was asked about
@@ -122,6 +129,9 @@ func (f *features) register() error {
 		return err
 	}
 	if err := f.registerLanguage(); err != nil {
+		return err
+	}
+	if err := f.registerActivity(); err != nil {
 		return err
 	}
 	f.s.CheckSettings(checkRoots)
@@ -189,6 +199,8 @@ func (f *features) initialize(i *Initialization) error {
 		f.s.Go(f.rediscover)
 	}
 	f.s.Go(f.expireSessions)
+	f.s.Go(f.activity.write)
+	f.s.Go(f.activity.follow)
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()
@@ -202,6 +214,7 @@ func (f *features) reconfigure(old, now Settings) {
 	if f.running.Load() == nil {
 		return
 	}
+	f.activity.look()
 	f.models.configure(now.Model)
 	f.poll.Store(now.Watcher == "poll")
 	f.reroot(old.Watcher != now.Watcher)

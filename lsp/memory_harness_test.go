@@ -118,6 +118,7 @@ type memoryClient struct {
 	Folders  []string // paths
 	Encoding string
 	Plain    bool // without the memory capability
+	Name     string
 
 	Capabilities map[string]any // others
 }
@@ -180,7 +181,7 @@ func (d *desk) initialize(settings lsp.InitializationOptions, who ...memoryClien
 		folders = append(folders, lsp.Folder{URI: "file://" + path, Name: filepath.Base(path)})
 	}
 	return d.client.Call(d.t.Context(), "initialize", map[string]any{
-		"processId": nil, "capabilities": capabilities, "initializationOptions": settings, "workspaceFolders": folders,
+		"processId": nil, "clientInfo": map[string]string{"name": w.Name}, "capabilities": capabilities, "initializationOptions": settings, "workspaceFolders": folders,
 	}, nil)
 }
 

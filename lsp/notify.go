@@ -13,6 +13,7 @@ const (
 	NotifyRecallRefined = "memory/recallRefined"
 	NotifyChanged       = "memory/changed"
 	NotifyStatusChanged = "memory/statusChanged"
+	NotifyActivity      = "memory/activity"
 	AskSecret           = "memory/secret"
 
 	notifyTelemetry   = "telemetry/event"

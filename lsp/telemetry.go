@@ -29,6 +29,7 @@ func nothingToDeliver(status string, sent bool) string {
 
 // observe tells what became of a recall. Inv: the session's mu is held.
 func (f *features) observe(r *pendingRecall, d delivery) {
+	f.activity.note(r, d)
 	f.tell(&TelemetryEvent{
 		Type: eventDelivery, Phase: d.phase, DeliveryPoint: d.point, DiscardReason: d.reason,
 		Strategy: d.strategy, Documents: len(d.hits), LatencyMs: f.since(r),

@@ -549,6 +549,44 @@ type RootState struct {
 	Reason string `json:"reason,omitzero"`
 }
 
+// ActivityParams are the params of the notification memory/activity: what some
+// memls on this machine delivered.
+type ActivityParams struct {
+	Host     string    `json:"host"`  // a label of the program that was given the memories
+	Phase    string    `json:"phase"` // fast, refined
+	Strategy string    `json:"strategy"`
+	Refs     []string  `json:"refs"`
+	Status   string    `json:"status"` // delivered
+	At       time.Time `json:"at"`
+	Own      bool      `json:"own,omitzero"` // by this connection
+}
+
+// StatsParams are the params of memory/stats.
+type StatsParams struct {
+	Days *int `json:"days,omitzero"` // 1 to 400, default 30
+}
+
+// StatsResult is the result of memory/stats: what was counted on this machine.
+type StatsResult struct {
+	Enabled bool       `json:"enabled"` // whether this connection counts
+	Days    []StatsDay `json:"days"`    // the oldest first; days without a recall are left out
+}
+
+// StatsDay is one day of UTC.
+type StatsDay struct {
+	Date      string         `json:"date"` // 2006-01-02
+	Recalled  int            `json:"recalled"`
+	Delivered int            `json:"delivered"`
+	Documents int            `json:"documents"`
+	Discarded []DiscardCount `json:"discarded"`
+}
+
+// DiscardCount counts selections that nobody got for one reason.
+type DiscardCount struct {
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+}
+
 // SecretParams are the params of memory/secret, which the server asks the client.
 type SecretParams struct {
 	Name string `json:"name"` // the name of the environment variable that was empty

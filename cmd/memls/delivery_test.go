@@ -44,7 +44,7 @@ func TestDeliveryIsCompleteWhateverTheModelTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Rows) != 8 || report.Cases != len(some) || len(report.Missed) > 0 {
+	if len(report.Rows) != 12 || report.Cases != len(some) || len(report.Missed) > 0 {
 		t.Fatalf("%d rows, %d cases, missed %q", len(report.Rows), report.Cases, report.Missed)
 	}
 	for _, r := range report.Rows {

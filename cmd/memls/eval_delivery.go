@@ -11,6 +11,7 @@ import (
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/lsp/delivery"
 	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
 	"github.com/memls/memls/recall/eval"
 )
 
@@ -66,6 +67,7 @@ func deliverySet(set *eval.Set) (cases []delivery.Case, dir string, err error) {
 	for i := range set.Docs {
 		titles[set.Docs[i].ID] = set.Docs[i].Title
 	}
+	upstream := eval.NewQwenCode(set.Docs)
 	for i := range set.Cases {
 		c := &set.Cases[i]
 		if c.Scope != "" {
@@ -75,6 +77,9 @@ func deliverySet(set *eval.Set) (cases []delivery.Case, dir string, err error) {
 		for _, id := range c.Relevant {
 			d.Relevant = append(d.Relevant, memory.Ref{Scope: memory.ScopeProject, Rel: paths[id]}.File())
 			d.Titles = append(d.Titles, titles[id])
+		}
+		for _, id := range upstream.Rank(c.Query, recall.MaxFastDocs) {
+			d.Baseline = append(d.Baseline, memory.Ref{Scope: memory.ScopeProject, Rel: paths[id]}.File())
 		}
 		cases = append(cases, d)
 	}

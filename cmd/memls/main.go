@@ -101,6 +101,7 @@ is used.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	complete(root, "log-level", logLevels...)
 	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.serveCommand(), p.evalCommand(), p.versionCommand())
+	root.AddCommand(p.statsCommand())
 	return root
 }
 

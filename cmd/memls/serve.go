@@ -17,9 +17,10 @@ import (
 const serveName = "serve"
 
 type serveFlags struct {
-	roots rootFlags
-	poll  bool
-	model modelFlags
+	activity bool
+	roots    rootFlags
+	poll     bool
+	model    modelFlags
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -50,6 +51,7 @@ goes to standard error.
 	f.model.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.poll, "poll", false, "look for changes by polling, where events of the file system are not to be trusted")
+	flags.BoolVar(&f.activity, "activity", false, "keep on this machine what was delivered, and count it for memls stats, also for a client that does not ask for it")
 	// Editors add these two by themselves. The transport is always stdio; the
 	// parent is named once more in initialize, which counts.
 	flags.BoolVar(&stdio, "stdio", true, "speak over standard input and output (the only way there is)")
@@ -84,7 +86,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags) error {
 		Log: log, Version: currentBuild().Version, ParentAlive: processAlive,
 		Setup: lsp.Memory(lsp.MemoryOptions{
 			Watch: func(poll bool) memory.WatchFactory { return followers(poll || f.poll, log) },
-			Roots: roots, Discover: discover, DefaultModel: model,
+			Roots: roots, Discover: discover, DefaultModel: model, State: stateHome(), Activity: f.activity,
 		}),
 	})
 	switch {

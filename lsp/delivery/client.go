@@ -23,7 +23,7 @@ type client struct {
 }
 
 func newClient(ctx context.Context, rwc net.Conn) *client {
-	c := &client{conn: jsonrpc2.NewConn(jsonrpc2.NewStream(rwc)), watchers: map[string]func(string, *lsp.RecallResult){}}
+	c := &client{conn: jsonrpc2.NewConn(telling{jsonrpc2.NewStream(rwc)}), watchers: map[string]func(string, *lsp.RecallResult){}}
 	c.conn.Go(ctx, c.handle)
 	return c
 }
@@ -63,21 +63,60 @@ func (c *client) watch(session string, f func(string, *lsp.RecallResult)) (stop 
 }
 
 func (c *client) call(ctx context.Context, method string, params, result any) error {
+	wait, err := c.start(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	return wait(result)
+}
+
+// start sends a request; what it returns waits for the answer. The request has
+// been written when start returns, so that what is sent next comes behind it.
+func (c *client) start(ctx context.Context, method string, params any) (wait func(result any) error, err error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
-		return fmt.Errorf("encode the params of %s: %w", method, err)
+		return nil, fmt.Errorf("encode the params of %s: %w", method, err)
 	}
+	written := make(chan struct{})
+	answered := make(chan error, 1)
 	var answer jsonrpc2.RawMessage
-	if _, err := c.conn.Call(ctx, method, jsonrpc2.RawMessage(raw), &answer); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+	go func() {
+		_, err := c.conn.Call(context.WithValue(ctx, writtenKey{}, written), method, jsonrpc2.RawMessage(raw), &answer)
+		answered <- err
+	}()
+	select {
+	case <-written:
+	case err := <-answered: // it could not be written, or was answered by now
+		answered <- err
 	}
-	if result == nil {
+	return func(result any) error {
+		if err := <-answered; err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		if result == nil {
+			return nil
+		}
+		if err := json.Unmarshal(answer, result); err != nil {
+			return fmt.Errorf("decode the result of %s: %w", method, err)
+		}
 		return nil
+	}, nil
+}
+
+// writtenKey is the context key of a channel that is closed when the message that
+// the context was made for has been written.
+type writtenKey struct{}
+
+// telling is a stream that says when a message has been written.
+type telling struct{ jsonrpc2.Stream }
+
+// Write implements [jsonrpc2.Stream].
+func (t telling) Write(ctx context.Context, msg jsonrpc2.Message) (int64, error) {
+	n, err := t.Stream.Write(ctx, msg)
+	if written, ok := ctx.Value(writtenKey{}).(chan struct{}); ok {
+		close(written)
 	}
-	if err := json.Unmarshal(answer, result); err != nil {
-		return fmt.Errorf("decode the result of %s: %w", method, err)
-	}
-	return nil
+	return n, err
 }
 
 func (c *client) notify(ctx context.Context, method string, params any) error {

@@ -43,6 +43,9 @@ type Case struct {
 	// Lexical tells that query and answer share a word, so that the
 	// deterministic result can be expected to have it.
 	Lexical bool
+	// Baseline are the refs that the design that memls starts from delivers at
+	// once; see [Report.Baseline].
+	Baseline []string
 }
 
 // Options are what is measured.
@@ -74,33 +77,34 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.InitialWait <= 0 {
 		opt.InitialWait = initialWait
 	}
-	report := &Report{Cases: len(opt.Cases), Rows: make([]Row, 0, 4*len(opt.Latencies))}
-	rows, seen := make([][]Row, len(opt.Latencies)), make([][]observation, len(opt.Latencies))
-	errs := make([]error, len(opt.Latencies))
+	report := &Report{Cases: len(opt.Cases), Baseline: baseline(&opt)}
+	pushed, pulledTurns := make([][]observation, len(opt.Latencies)), make([][]taken, len(opt.Latencies))
+	errs := make([]error, 2*len(opt.Latencies))
 	var group sync.WaitGroup
 	for i, latency := range opt.Latencies {
 		group.Go(func() {
-			var err error
-			if seen[i], err = observe(ctx, &opt, latency); err != nil {
-				errs[i] = fmt.Errorf("selector latency %v: %w", latency, err)
-				return
-			}
-			rows[i] = reckon(&opt, seen[i], latency)
+			pushed[i], errs[2*i] = observe(ctx, &opt, latency, (*connection).recall)
+		})
+		group.Go(func() {
+			pulledTurns[i], errs[2*i+1] = observe(ctx, &opt, latency, (*connection).turn)
 		})
 	}
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for i, r := range rows {
-		report.Rows = append(report.Rows, r...)
-		report.miss(&opt, seen[i])
+	for i, latency := range opt.Latencies {
+		report.Rows = append(report.Rows, reckon(&opt, pushed[i], latency)...)
+		report.Rows = append(report.Rows, pulled(&opt, pulledTurns[i], latency)...)
+		report.Waits = append(report.Waits, waits(pulledTurns[i], latency)...)
+		report.miss(&opt, pushed[i])
 	}
 	return report, nil
 }
 
-// observe puts every case to a server whose model takes latency to be right.
-func observe(ctx context.Context, opt *Options, latency time.Duration) ([]observation, error) {
+// observe puts every case, by put, to a server whose model takes latency to be
+// right.
+func observe[T any](ctx context.Context, opt *Options, latency time.Duration, put func(*connection, context.Context, Case) (T, error)) ([]T, error) {
 	stub := modeltest.Start()
 	defer stub.Close()
 	titles := make(map[string][]string, len(opt.Cases))
@@ -110,7 +114,7 @@ func observe(ctx context.Context, opt *Options, latency time.Duration) ([]observ
 	stub.Otherwise(modeltest.After(latency, modeltest.ChooseBy(func(chat modeltest.Chat) []string {
 		return chat.IDs(titles[requestOf(chat)]...)
 	})))
-	seen := make([]observation, len(opt.Cases))
+	seen := make([]T, len(opt.Cases))
 	work := make(chan int)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -121,16 +125,16 @@ func observe(ctx context.Context, opt *Options, latency time.Duration) ([]observ
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("selector latency %v: %w", latency, err)
 	}
 	var group sync.WaitGroup
 	for _, conn := range conns {
 		for range perConnection {
 			group.Go(func() {
 				for i := range work {
-					o, err := conn.recall(ctx, opt.Cases[i])
+					o, err := put(conn, ctx, opt.Cases[i])
 					if err != nil {
-						cancel(fmt.Errorf("case %s: %w", opt.Cases[i].ID, err))
+						cancel(fmt.Errorf("selector latency %v, case %s: %w", latency, opt.Cases[i].ID, err))
 						return
 					}
 					seen[i] = o
@@ -228,10 +232,7 @@ func (c *connection) recall(ctx context.Context, cs Case) (observation, error) {
 	session := "delivery-" + cs.ID
 	began := time.Now()
 	stop := c.client.watch(session, func(method string, r *lsp.RecallResult) {
-		refs := make([]string, len(r.Documents))
-		for i := range r.Documents {
-			refs[i] = r.Documents[i].Ref
-		}
+		refs := refsOf(r)
 		switch method {
 		case lsp.NotifyRecallFast:
 			o.fast, o.fastAt = refs, time.Since(began)
