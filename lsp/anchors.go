@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -169,8 +168,8 @@ func (f *features) deadAnchors(snap *memory.Snapshot, d *memory.Document) (out [
 		if !gone {
 			continue
 		}
-		if _, ok := memory.Resolve(snap, d, a.Name); ok && a.Kind == memory.AnchorPath {
-			continue // another memory
+		if memory.LeadsToMemory(snap, d, a) {
+			continue
 		}
 		out = append(out, memory.Problem{Span: span, Code: codeDeadAnchor, Severity: memory.SeverityInfo, Message: why})
 	}
@@ -300,16 +299,9 @@ func (a *anchors) learn(folder *anchorFolder, wanted []memory.Anchor, verdicts [
 // deadNote says in one sentence which places that a memory names are gone; empty
 // when none is known to be.
 func (f *features) deadNote(d *memory.Document) string {
-	dead := f.deadAnchors(f.catalog().Snapshot(), d)
-	var said []string
-	for _, p := range dead {
-		if !slices.Contains(said, p.Message) {
-			said = append(said, p.Message)
-		}
+	var whys []string
+	for _, p := range f.deadAnchors(f.catalog().Snapshot(), d) {
+		whys = append(whys, p.Message)
 	}
-	const most = 3
-	if len(said) > most {
-		return fmt.Sprintf("%s; and %d more", strings.Join(said[:most], "; "), len(said)-most)
-	}
-	return strings.Join(said, "; ")
+	return memory.GoneNote(whys)
 }

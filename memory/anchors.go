@@ -79,6 +79,15 @@ func findAnchors(d *Document) []Anchor {
 	return out[:min(len(out), maxAnchors)]
 }
 
+// LeadsToMemory tells whether an anchor of d names another memory of its root.
+func LeadsToMemory(s *Snapshot, d *Document, a Anchor) bool {
+	if a.Kind != AnchorPath {
+		return false
+	}
+	_, ok := Resolve(s, d, a.Name)
+	return ok
+}
+
 // readAnchor reads what stands in a code span.
 func readAnchor(text string, span Span, d *Document) (Anchor, bool) {
 	s := text[span.Start:span.End]

@@ -293,11 +293,20 @@ func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
 		}
 		if _, ok := y.h[prefix+key]; ok {
 			off := y.base + y.offset(k)
-			y.p.repeated(repeatedKey{key, Span{off, off + len(k.Value)}})
+			y.p.repeated(repeatedKey{key, y.nameAt(off, k.Value)})
 			continue
 		}
 		y.h.add(prefix+key, y.field(v, prose))
 	}
+}
+
+// nameAt is where a key stands that begins at a place: as far as it is written as
+// it reads.
+func (y *yamlReader) nameAt(off int, name string) Span {
+	if !strings.HasPrefix(y.p.doc.Text[off:], name) {
+		return Span{off, off}
+	}
+	return Span{off, off + len(name)}
 }
 
 // target follows one alias. Anchors cannot be aliases themselves.

@@ -161,6 +161,12 @@ func checkDocument(t *testing.T, d *memory.Document) {
 	for _, p := range d.Problems {
 		spans = append(spans, p.Span)
 	}
+	for _, a := range memory.Anchors(d) {
+		if a.Name == "" || strings.ContainsAny(a.Name, " \t\r\n\x00`<>|") || a.Line < 0 {
+			t.Fatalf("an anchor named %q, line %d", a.Name, a.Line)
+		}
+		spans = append(spans, a.Span)
+	}
 	for _, s := range spans {
 		if s.Start < 0 || s.End < s.Start || s.End > len(d.Text) {
 			t.Fatalf("span %v outside the text of %d bytes", s, len(d.Text))

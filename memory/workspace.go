@@ -97,6 +97,24 @@ func (w *Workspace) Check(ctx context.Context, anchors []Anchor) ([]Verdict, err
 	return out, nil
 }
 
+// maxGone bounds the places that [GoneNote] names.
+const maxGone = 3
+
+// GoneNote says in one sentence what a memory names that is gone, from what the
+// verdicts on its anchors say; empty without any.
+func GoneNote(whys []string) string {
+	var said []string
+	for _, why := range whys {
+		if !slices.Contains(said, why) {
+			said = append(said, why)
+		}
+	}
+	if len(said) > maxGone {
+		return fmt.Sprintf("%s; and %d more", strings.Join(said[:maxGone], "; "), len(said)-maxGone)
+	}
+	return strings.Join(said, "; ")
+}
+
 // skipped are the skipped directories below the folder.
 func (w *Workspace) skipped() (rels []string) {
 	real := w.dir

@@ -19,7 +19,8 @@ A document has ref (its name in the protocol), path (absolute), scope, type,
 title, description, body (the passage that matched, at most 1,200 characters),
 startLine and endLine (of the passage in the file, from 1), truncated (the body
 goes on), updatedAt (RFC 3339), ageDays, stale {reason, detail} (when it is
-old), pinned, status (active, superseded, expired), score, and why: a list of
+old, or names what a trusted workspace does not have), pinned, status (active,
+superseded, expired), score, and why: a list of
 {field, term, match} with match in exact, fold, part, prefix, gram.
 `
 
@@ -113,7 +114,10 @@ func newDocumentJSON(h recall.Hit, phase string, now time.Time) documentJSON {
 		Truncated: h.Truncated, UpdatedAt: d.Fact().UTC(), AgeDays: age, Pinned: d.Pinned, Status: status, Score: h.Score,
 		Why: make([]whyJSON, len(h.Why)),
 	}
-	if age >= recall.StaleAfterDays {
+	switch {
+	case h.Gone != "":
+		j.Stale = &staleJSON{"anchor", h.Gone}
+	case age >= recall.StaleAfterDays:
 		j.Stale = &staleJSON{"age", fmt.Sprintf("last updated %d days ago", age)}
 	}
 	for i, w := range h.Why {

@@ -122,7 +122,9 @@ func (p *program) recall(ctx context.Context, f *recallFlags, args []string) (er
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}
-	r.refined, r.total = time.Since(began), time.Since(p.began)
+	r.refined = time.Since(began)
+	r.markGone(ctx, log, r.fast, r.selection.Hits)
+	r.total = time.Since(p.began)
 	if err := show.settled(r); err != nil {
 		return err
 	}
