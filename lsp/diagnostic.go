@@ -115,7 +115,7 @@ func fullReport(items []diagnostic) diagnosticReport {
 // diagnose is what there is to say about a page, in order.
 func (f *features) diagnose(p *page) []diagnostic {
 	if p.Index {
-		return []diagnostic{}
+		return f.diagnoseIndex(p)
 	}
 	problems := slices.Clone(p.doc.Problems)
 	problems = append(problems, incomplete(p.doc)...)
@@ -125,6 +125,16 @@ func (f *features) diagnose(p *page) []diagnostic {
 		problems = append(problems, f.deadAnchors(p.snap, p.doc)...)
 	}
 	return worded(p.at, problems)
+}
+
+// diagnoseIndex is where the index of a root and its files say different things.
+// That of a folder is nobody's, and while the files are read nothing is known.
+func (f *features) diagnoseIndex(p *page) []diagnostic {
+	if p.Rel != memory.IndexName || p.snap.Loading() {
+		return []diagnostic{}
+	}
+	x := p.indexFile()
+	return worded(p.at, x.Problems(x.Drift(p.snap.Of(p.Root), f.indexOptions(p.Root).Active)))
 }
 
 // worded are problems as diagnostics, in the order of their places.
