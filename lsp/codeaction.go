@@ -28,9 +28,7 @@ type action struct {
 	id    string // tells it from the other ones of the page, for resolving
 	title string
 	kind  protocol.CodeActionKind
-	// code and at name the diagnostic that it does away with, if there is one.
-	code      string
-	at        memory.Span
+	mends []memory.Problem // the diagnostics that it does away with
 	preferred bool
 	edit      func(*workspaceEdit) error
 }
@@ -97,7 +95,9 @@ func (p *page) mended(a action, all []jsontext.Value) []protocol.Diagnostic {
 	var out []protocol.Diagnostic
 	for _, raw := range all {
 		d := capability[diagnostic](raw)
-		if a.code == "" || d.Code != a.code || d.Source != diagnosticSource || d.Range != p.at.rangeOf(a.at) {
+		if d.Source != diagnosticSource || !slices.ContainsFunc(a.mends, func(m memory.Problem) bool {
+			return d.Code == m.Code && d.Range == p.at.rangeOf(m.Span)
+		}) {
 			continue
 		}
 		severity := protocol.DiagnosticSeverity(d.Severity)
@@ -163,7 +163,7 @@ func (f *features) actionsFor(p *page, at memory.Span) ([]action, error) {
 	if p.Index {
 		return f.indexActions(p, at)
 	}
-	out := p.repairs(at)
+	out := f.repairs(p, at)
 	out = append(out, p.headerActions()...)
 	listing, err := f.listingActions(p)
 	if err != nil {

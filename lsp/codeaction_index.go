@@ -100,33 +100,40 @@ func (f *features) indexActions(p *page, at memory.Span) ([]action, error) {
 		return nil, nil // of a folder: it is nobody's index
 	}
 	x, docs, opt := p.indexFile(), p.snap.Of(p.Root), f.indexOptions(p.Root)
-	out, dead := p.lineActions(at)
+	drift := x.Drift(docs, opt.Active)
+	problems := x.Problems(drift)
+	out, dead := p.lineActions(at, problems)
 	if len(dead) > 0 {
 		title := fmt.Sprintf("Remove %d entries that lead nowhere", len(dead))
 		if len(dead) == 1 {
 			title = "Remove the entry that leads nowhere"
 		}
-		out = append(out, action{id: "dead", title: title, kind: protocol.CodeActionKindQuickFix, edit: p.changes(dead)})
+		out = append(out, action{id: "dead", title: title, kind: protocol.CodeActionKindQuickFix, mends: coded(problems, memory.ProblemIndexMissing), edit: p.changes(dead)})
 	}
-	add := func(id, title string, kind protocol.CodeActionKind, change memory.IndexChange) {
+	add := func(id, title string, kind protocol.CodeActionKind, change memory.IndexChange, mends []memory.Problem) {
 		if len(change.Replace) > 0 {
-			out = append(out, action{id: id, title: title, kind: kind, edit: p.changes(change.Replace)})
+			out = append(out, action{id: id, title: title, kind: kind, mends: mends, edit: p.changes(change.Replace)})
 		}
 	}
-	if missing := x.Drift(docs, opt.Active).Unlisted; len(missing) > 0 {
+	if missing := drift.Unlisted; len(missing) > 0 {
 		title := fmt.Sprintf("Add the %d memories that it does not list", len(missing))
 		if len(missing) == 1 {
 			title = "Add the memory that it does not list"
 		}
-		add("missing", title, protocol.CodeActionKindQuickFix, memory.UpdateIndex(x, allBut(docs, missing...), docs, opt))
+		add("missing", title, protocol.CodeActionKindQuickFix, memory.UpdateIndex(x, allBut(docs, missing...), docs, opt), coded(problems, memory.ProblemIndexUnlisted))
 	}
-	add("rebuild", "Rebuild "+memory.IndexName, protocol.CodeActionKindSource, memory.RebuildIndex(x, docs, opt))
+	add("rebuild", "Rebuild "+memory.IndexName, protocol.CodeActionKindSource, memory.RebuildIndex(x, docs, opt), nil)
 	return out, nil
+}
+
+// coded are the problems with a code.
+func coded(problems []memory.Problem, code string) []memory.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(m memory.Problem) bool { return m.Code != code })
 }
 
 // lineActions take out the entry of an index that a selection touches. dead are
 // the removals of all entries that have links of which none leads anywhere.
-func (p *page) lineActions(at memory.Span) (out []action, dead []memory.Replacement) {
+func (p *page) lineActions(at memory.Span, problems []memory.Problem) (out []action, dead []memory.Replacement) {
 	links := p.links()
 	for i, e := range memory.Entries(p.doc) {
 		found, leads := false, false
@@ -146,6 +153,9 @@ func (p *page) lineActions(at memory.Span) (out []action, dead []memory.Replacem
 		if e.Span.Start <= at.End && at.Start <= e.Span.End {
 			out = append(out, action{
 				id: fmt.Sprint("entry ", i), title: "Remove this entry", kind: protocol.CodeActionKindQuickFix,
+				mends: slices.DeleteFunc(slices.Clone(problems), func(m memory.Problem) bool {
+					return m.Code == memory.ProblemIndexUnlisted || m.Span.Start < e.Span.Start || m.Span.Start >= e.Span.End
+				}),
 				preferred: !leads, edit: p.changes([]memory.Replacement{removal}),
 			})
 		}

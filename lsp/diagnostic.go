@@ -127,14 +127,14 @@ func (f *features) diagnose(p *page) []diagnostic {
 	return worded(p.at, problems)
 }
 
-// diagnoseIndex tells where an index and the files of its root differ.
+// diagnoseIndex is where the index of a root and its files say different things.
+// That of a folder is nobody's, and while the files are read nothing is known.
 func (f *features) diagnoseIndex(p *page) []diagnostic {
 	if p.Rel != memory.IndexName || p.snap.Loading() {
 		return []diagnostic{}
 	}
-	x := memory.NewIndexFile(p.doc)
-	drift := x.Drift(p.snap.Of(p.Root), memory.IndexOptions{Now: f.opt.Now()}.Active)
-	return worded(p.at, x.Problems(drift))
+	x := p.indexFile()
+	return worded(p.at, x.Problems(x.Drift(p.snap.Of(p.Root), f.indexOptions(p.Root).Active)))
 }
 
 // worded are problems as diagnostics, in the order of their places.

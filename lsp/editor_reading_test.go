@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,9 +123,8 @@ func (e *editor) asked(method string, params, result any) (bool, error) {
 
 // name is the file of a URI.
 func (e *editor) name(uri any) string {
-	name, ok := e.file(uri)
-	if plain, err := url.PathUnescape(name); ok && err == nil {
-		return plain
+	if name, ok := e.file(uri); ok {
+		return name
 	}
 	return fmt.Sprint("ELSEWHERE ", uri)
 }

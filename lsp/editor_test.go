@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -527,7 +528,11 @@ func (e *editor) hide(s string) string { return strings.ReplaceAll(s, e.store.di
 // file is the name of the file that a URI of the store names.
 func (e *editor) file(uri any) (string, bool) {
 	s, _ := uri.(string)
-	return strings.CutPrefix(s, "file://"+e.store.dir+"/")
+	name, ok := strings.CutPrefix(s, "file://"+e.store.dir+"/")
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	return name, ok
 }
 
 // readable is a result with ranges and positions in words. file is what they are

@@ -1,0 +1,274 @@
+package lsp
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.lsp.dev/protocol"
+
+	"github.com/memls/memls/memory"
+)
+
+// repairs do away with problems that a selection touches.
+func (f *features) repairs(p *page, at memory.Span) []action {
+	var out []action
+	for i, problem := range slices.Concat(p.doc.Problems, misspelt(p.doc), brokenLinks(p)) {
+		near := problem.Span
+		if problem.Code != codeBrokenLink { // of which a line may have many
+			near = wholeLine(p.doc.Text, problem.Span.Start)
+		}
+		if near.End < at.Start || near.Start > at.End {
+			continue
+		}
+		fixes := p.fixes(problem)
+		for j, fix := range fixes {
+			out = append(out, action{
+				id: "repair " + strconv.Itoa(i) + " " + strconv.Itoa(j), title: fix.title, kind: protocol.CodeActionKindQuickFix,
+				mends: []memory.Problem{problem}, preferred: len(fixes) == 1, edit: p.changes(fix.reps),
+			})
+		}
+		if problem.Code == codeBrokenLink {
+			out = append(out, f.writings(p, problem)...)
+		}
+	}
+	if whole, ok := p.repaired(); ok {
+		out = append(out, action{id: "repair", title: "Repair the header", kind: protocol.CodeActionKindQuickFix, edit: p.changes(whole)})
+	}
+	return out
+}
+
+// malformed tells whether a problem keeps other programs from reading a header as
+// it is meant.
+func malformed(m memory.Problem) bool {
+	return m.Code == memory.ProblemSyntax || m.Code == memory.ProblemUnclosed || m.Code == memory.ProblemCut
+}
+
+// maxRepairs bounds the steps of a repair: each does away with a problem, and may
+// bring one to light that it hid.
+const maxRepairs = 32
+
+// repaired is what makes a header valid; ok is false when that takes no more than
+// one fix, or nothing that is known would.
+func (p *page) repaired() (reps []memory.Replacement, ok bool) {
+	now := &page{Place: p.Place, doc: p.doc}
+	for steps := 0; ; steps++ {
+		i := slices.IndexFunc(now.doc.Problems, func(m memory.Problem) bool { return malformed(m) && len(now.fixes(m)) > 0 })
+		if i < 0 {
+			broken := slices.ContainsFunc(now.doc.Problems, malformed)
+			return difference(p.doc.Text, now.doc.Text), steps > 1 && !broken && now.doc.Header.Len() > 0
+		}
+		text, err := memory.ReplaceText(now.doc.Text, now.fixes(now.doc.Problems[i])[0].reps...)
+		if err != nil || steps == maxRepairs {
+			return nil, false
+		}
+		now.doc = p.Parse([]byte(text))
+	}
+}
+
+// difference is the one replacement that makes a text of another.
+func difference(from, to string) []memory.Replacement {
+	start, end := 0, 0
+	for start < min(len(from), len(to)) && from[start] == to[start] {
+		start++
+	}
+	for end < min(len(from), len(to))-start && from[len(from)-1-end] == to[len(to)-1-end] {
+		end++
+	}
+	// Whole lines, so that no character is split.
+	start = wholeLine(from, start).Start
+	stop := wholeLine(from, len(from)-end).End
+	return []memory.Replacement{{Span: memory.Span{Start: start, End: stop}, New: to[start : len(to)-(len(from)-stop)]}}
+}
+
+// fix is one way to do away with a problem.
+type fix struct {
+	title string
+	reps  []memory.Replacement
+}
+
+func (p *page) fixes(problem memory.Problem) []fix {
+	switch problem.Code {
+	case memory.ProblemUnclosed:
+		return p.closing()
+	case memory.ProblemSyntax, memory.ProblemCut:
+		return p.quoting(problem.Span)
+	case memory.ProblemType:
+		return p.choices("type", memory.TypeUser, memory.TypeFeedback, memory.TypeProject, memory.TypeReference)
+	case memory.ProblemStatus:
+		return p.choices("status", memory.StatusActive, memory.StatusSuperseded, memory.StatusExpired)
+	case memory.ProblemBool:
+		return p.choices("pinned", "true", "false")
+	case memory.ProblemRepeated:
+		return p.dropping(problem.Span)
+	case memory.ProblemControl, memory.ProblemInvisible, memory.ProblemBidi:
+		return []fix{{"Remove what cannot be seen", []memory.Replacement{{Span: problem.Span}}}}
+	case codeMisspelt:
+		return p.respelling(problem.Span)
+	}
+	return nil
+}
+
+// dropping takes out a key that stands in the header a second time, with its
+// value.
+func (p *page) dropping(at memory.Span) []fix {
+	for _, k := range memory.Keys(p.doc) {
+		if at.Start < k.Span.Start || at.Start >= k.Span.End || k.Flow || strings.Contains(k.Name, ".") {
+			continue
+		}
+		line := memory.Span{Start: wholeLine(p.doc.Text, k.Span.Start).Start, End: wholeLine(p.doc.Text, k.Span.End).End}
+		line.End = min(nextLine(p.doc.Text, line.End), len(p.doc.Text))
+		return []fix{{"Remove the second " + k.Name, []memory.Replacement{{Span: line}}}}
+	}
+	return nil
+}
+
+// respelling gives a key the name that was meant.
+func (p *page) respelling(at memory.Span) []fix {
+	var out []fix
+	written := p.doc.Text[at.Start:at.End]
+	for _, k := range headerKeys() {
+		if _, there := keyOf(p.doc, k.name); !there && nearly(keyName(written), k.name) {
+			out = append(out, fix{"Change " + memory.CleanLine(written) + " to " + k.name, []memory.Replacement{{Span: at, New: k.name}}})
+		}
+	}
+	return out
+}
+
+// writings make the memory that a link names and that there is not.
+func (f *features) writings(p *page, broken memory.Problem) []action {
+	if !f.support().CreateFiles {
+		return nil
+	}
+	for _, l := range memory.Links(p.doc) {
+		if l.TargetSpan != broken.Span {
+			continue
+		}
+		at, ok := f.placeFor(p, l)
+		if !ok {
+			return nil
+		}
+		name := memory.CleanLine(l.Target)
+		if l.Kind == memory.LinkMarkdown {
+			name = l.Text
+		}
+		reps, err := memory.SetKeys(memory.Parse(nil), memory.KeyChange{Key: "name", Text: name}, memory.KeyChange{Key: "type", Text: p.doc.Type})
+		if err != nil {
+			return nil
+		}
+		text, err := memory.ReplaceText("", reps...)
+		if err != nil {
+			return nil
+		}
+		return []action{{
+			id: "write " + at.Rel, title: "Create the memory " + at.Rel, kind: protocol.CodeActionKindQuickFix, mends: []memory.Problem{broken},
+			edit: func(w *workspaceEdit) error {
+				w.create(at.Path(), text+"\n")
+				return nil
+			},
+		}}
+	}
+	return nil
+}
+
+// placeFor is where the memory that a link names would be, so that the link leads
+// there. ok is false when that is no place for a memory, or taken.
+func (f *features) placeFor(p *page, l memory.Link) (at memory.Place, ok bool) {
+	target := l.Target
+	if plain, err := url.PathUnescape(target); err == nil {
+		target = plain
+	}
+	rel := path.Join(path.Dir(p.Rel), target)
+	if strings.HasPrefix(target, "/") {
+		rel = strings.TrimLeft(target, "/")
+	}
+	if l.Kind != memory.LinkMarkdown && !strings.EqualFold(path.Ext(rel), ".md") {
+		rel += ".md"
+	}
+	try := memory.Place{Root: p.Root, Rel: rel}
+	if strings.HasPrefix(rel, "../") {
+		return memory.Place{}, false
+	}
+	if memory.CheckRel(rel) != nil || strings.ContainsAny(path.Base(rel), `<>:"\|?*`) {
+		// A title rather than a name.
+		try.Rel = path.Join(path.Dir(p.Rel), memory.Slug(target)+".md")
+	}
+	at, ok = f.locate(p.snap, try.Path())
+	if !ok || at.Index || at.Root.Real != p.Root.Real || at.Rel != try.Rel {
+		return at, false
+	}
+	if free, err := f.free(p.snap, at); err != nil || !free {
+		return at, false
+	}
+	there := at.Parse([]byte("---\nname: " + headerScalar(memory.CleanLine(l.Target)) + "\n---\n"))
+	to, ok := memory.Resolve(p.snap.Imagine(nil, []*memory.Document{there}), p.doc, l.Target)
+	return at, ok && to.Ref == there.Ref
+}
+
+// choices give a key one of the values that it can have.
+func (p *page) choices(key string, values ...string) []fix {
+	k, ok := keyOf(p.doc, key)
+	if !ok || k.ValueSpan.Len() == 0 {
+		return nil
+	}
+	var out []fix
+	for _, v := range values {
+		out = append(out, fix{"Change " + key + " to " + v, []memory.Replacement{{Span: k.ValueSpan, New: v}}})
+	}
+	return out
+}
+
+// closing ends a header behind its last key.
+func (p *page) closing() []fix {
+	keys := memory.Keys(p.doc)
+	if len(keys) == 0 {
+		return nil
+	}
+	eol := memory.LineEnd(p.doc.Text)
+	end := wholeLine(p.doc.Text, keys[len(keys)-1].Span.End).End
+	return []fix{{"Close the header", []memory.Replacement{{Span: memory.Span{Start: end, End: end}, New: eol + "---"}}}}
+}
+
+// quoting puts the value of the line that a problem lies in into quotes, or takes
+// away the indentation that YAML does not allow.
+func (p *page) quoting(at memory.Span) []fix {
+	text := p.doc.Text
+	line := wholeLine(text, at.Start)
+	start := line.Start
+	for start < line.End && (text[start] == ' ' || text[start] == '\t') {
+		start++
+	}
+	outdent := []fix{{"Take away the indentation", []memory.Replacement{{Span: memory.Span{Start: line.Start, End: start}}}}}
+	for _, k := range memory.Keys(p.doc) {
+		if k.NameSpan.Start < line.Start || k.NameSpan.Start > line.End {
+			continue
+		}
+		name, inMap := strings.CutPrefix(k.Name, "metadata.")
+		value := text[k.ValueSpan.Start:k.ValueSpan.End]
+		switch {
+		case start > line.Start && !inMap:
+			return outdent
+		case value == "" || strings.ContainsAny(value, "\r\n") || quote(value) == value:
+			return nil
+		}
+		return []fix{{"Quote the " + name, []memory.Replacement{{Span: k.ValueSpan, New: quote(value)}}}}
+	}
+	if start > line.Start {
+		return outdent
+	}
+	return nil
+}
+
+// quote is a value as a quoted YAML text that means what the value was meant to.
+func quote(value string) string {
+	if q := value[:1]; q == `"` || q == "'" {
+		if len(value) > 1 && strings.HasSuffix(value, q) {
+			value = strings.ReplaceAll(value[1:len(value)-1], `\`+q, q)
+		} else {
+			value = value[1:]
+		}
+	}
+	return strconv.Quote(strings.TrimSpace(value))
+}
