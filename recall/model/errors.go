@@ -68,11 +68,20 @@ type unusable struct {
 	err    error
 	text   string // what the model said, to be shown to it again
 	final  bool   // asking again cannot help
+	short  bool   // more room may help
 }
 
 func (u *unusable) Error() string { return u.detail }
 
 func (u *unusable) Unwrap() error { return u.err }
+
+// againError is the failure of a request that followed an answer which was cut
+// off.
+type againError struct{ err error }
+
+func (e *againError) Error() string { return "asking again with more room: " + e.err.Error() }
+
+func (e *againError) Unwrap() error { return e.err }
 
 // explain turns an inner error into what Complete answers. caller is the
 // context that the caller gave, bounded the same under the client's time-out.
@@ -101,7 +110,7 @@ func (c *Client) classify(bounded context.Context, err error) (kind Kind, detail
 		if errors.Is(err, errWaiting) {
 			return Timeout, "no place at the endpoint came free in time", context.DeadlineExceeded
 		}
-		return Timeout, "no answer in time from " + c.endpoint, context.DeadlineExceeded
+		return Timeout, "no answer in time from " + c.endpoint + c.lateness(err), context.DeadlineExceeded
 	case errors.Is(err, errBusy):
 		return Unavailable, fmt.Sprintf("%d requests are waiting already", c.set.waiting), errBusy
 	case errors.Is(err, errStalled):
@@ -116,6 +125,15 @@ func (c *Client) classify(bounded context.Context, err error) (kind Kind, detail
 		return Unavailable, "model.name: " + c.name + " is no chat model", openai.ErrChatCompletionInvalidModel
 	}
 	return c.classifyTransport(err)
+}
+
+// lateness says what is known of why there was no answer in time.
+func (c *Client) lateness(err error) string {
+	var again *againError
+	if errors.As(err, &again) || c.known().thinks {
+		return "; it thinks before it answers: one that does not is quicker"
+	}
+	return ""
 }
 
 // classifyStatus words an answer that is a failure.
