@@ -66,6 +66,7 @@ const (
 const (
 	ProblemEncoding     = "encoding"           // bytes that are not text in the file's encoding
 	ProblemTruncated    = "truncated"          // more than MaxFileBytes or MaxSearchedBytes: the rest is not read or not searched
+	ProblemUnmarked     = "encoding-unmarked"  // UTF-16 without a byte order mark
 	ProblemUnclosed     = "frontmatter-open"   // an opening fence without a closing one
 	ProblemSyntax       = "frontmatter-syntax" // the header is not valid YAML and was read line by line
 	ProblemTooComplex   = "frontmatter-bounds" // the header is too large or too nested for a YAML parser

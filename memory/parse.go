@@ -62,6 +62,10 @@ func (p *parser) decode(raw []byte) {
 		p.problem(Span{d.bad, d.bad + len("\uFFFD")}, ProblemEncoding, SeverityWarning,
 			"bytes that are not "+string(d.encoding)+" text are left out of the search")
 	}
+	if d.encoding != UTF8 && !d.bom {
+		p.problem(Span{}, ProblemUnmarked, SeverityWarning,
+			"this is "+string(d.encoding)+" without a byte order mark, which other programs cannot read; save it as UTF-8")
+	}
 }
 
 func (p *parser) problem(s Span, code string, sev Severity, msg string) {

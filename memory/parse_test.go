@@ -307,6 +307,46 @@ func TestDocumentEmpty(t *testing.T) {
 	}
 }
 
+// UTF-16 is read without a byte order mark, too, and a problem says so.
+func TestParseUnmarkedUTF16(t *testing.T) {
+	texts := map[string]string{
+		"latin":    "---\nname: Größe\n---\nThe kestrel vault.\n",
+		"cyrillic": "---\nname: Пустельга\n---\nРезервные копии хранятся здесь.\r\n",
+		"chinese":  "退款 上一次 可以取消吗\n 只有在出发前二十四小时\n",
+		"hindi":    "क्या टिकट वापस हो सकता है\nहाँ, 24 घंटे पहले तक\n",
+		"gurmukhi": "ਕੀ ਟਿਕਟ ਵਾਪਸ ਹੋ ਸਕਦੀ ਹੈ\n",
+		"thai":     "จองที่นั่งไว้ได้นานเท่าไร\n สิบห้านาที\n",
+		"emoji":    "𝄞𝄞𝄞 😀 😀\n",
+		"short":    "a\n",
+	}
+	for name, text := range texts {
+		for order, enc := range map[binary.ByteOrder]memory.Encoding{binary.LittleEndian: memory.UTF16LE, binary.BigEndian: memory.UTF16BE} {
+			d := memory.Parse(utf16Bytes(text, order)[2:])
+			if d.Text != text || d.Encoding != enc || d.BOM || d.Lossy {
+				t.Errorf("%s, %s: %q as %s", name, enc, d.Text, d.Encoding)
+			}
+			wantCodes(t, d, memory.ProblemUnmarked)
+		}
+	}
+	// Also when the head of a long file ends inside a character.
+	long := utf16Bytes("a"+strings.Repeat("𝄞 ", memory.MaxFileBytes/4), binary.LittleEndian)[2:]
+	if d := memory.Parse(long); d.Encoding != memory.UTF16LE || d.Lossy || !d.Truncated {
+		t.Errorf("long: %s, lossy %v", d.Encoding, d.Lossy)
+	}
+}
+
+// Stray NULs make no other encoding of a text.
+func TestParseNULs(t *testing.T) {
+	for _, raw := range []string{
+		"The kestrel\x00vault\n", "abc\x00def\x00ghi\n", "\x00\x00\x00\x00\x00\x00", "a\x00\x00b", strings.Repeat("退款\x00", 40), "x\x00" + strings.Repeat("kestrel ", 900) + "\x00",
+	} {
+		d := memory.Parse([]byte(raw))
+		if d.Text != raw || d.Encoding != memory.UTF8 || len(d.Problems) == 0 || d.Problems[0].Code != memory.ProblemControl {
+			t.Errorf("%q: %q as %s, %+v", raw, d.Text, d.Encoding, d.Problems)
+		}
+	}
+}
+
 func TestParseEncodings(t *testing.T) {
 	const file = "---\nname: Größe 𝄞\ndescription: d\n---\nΤέλος\n"
 	tests := []struct {
