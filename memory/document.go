@@ -77,6 +77,7 @@ const (
 	ProblemLong         = "value-too-long"     // a title, description or list beyond its bound
 	ProblemShape        = "value-shape"        // a list or a map where a text belongs, or the like
 	ProblemMoreProblems = "more-problems"      // further problems of the same file were left out
+	ProblemKey          = "key-misspelt"       // an unknown key that looks like a misspelling of a known one
 	ProblemBool         = "pinned-unreadable"  // pinned is neither true nor false
 
 	ProblemRepeated  = "key-repeated"       // a key that stands there twice: the first counts

@@ -136,7 +136,8 @@ func (p *parser) frontmatter() {
 	// Without a closing fence, or with one that a rule in the text merely looks
 	// like, leading lines that are plainly keys are still read.
 	lead := leadingKeys(text, f.content)
-	h, q := readTolerant(text, lead)
+	p.unknown = nil
+	h, q := readTolerant(text, lead, p.strange)
 	if !q.header() || q.other > 0 {
 		return
 	}
@@ -160,7 +161,8 @@ func (p *parser) readHeader(content Span) (header, bool) {
 		return h, true
 	}
 	p.doc.form = headerNone
-	h, q := readTolerant(text, content)
+	p.unknown = nil // of what the parser read in vain
+	h, q := readTolerant(text, content, p.strange)
 	if !q.header() || err == nil && q.other > 0 {
 		return nil, false
 	}
@@ -285,6 +287,10 @@ func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
 			continue
 		}
 		prose, ok := knownKeys[key]
+		if !ok {
+			off := y.base + y.offset(k)
+			y.p.strange(key, Span{off, min(off+len(k.Value), y.base+len(y.src))})
+		}
 		if !ok || v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" {
 			continue
 		}

@@ -52,6 +52,7 @@ func digest(raw []byte) string {
 type parser struct {
 	doc     *Document
 	dropped int // problems beyond maxProblems
+	unknown []strangeKey
 }
 
 func (p *parser) decode(raw []byte) {

@@ -307,6 +307,43 @@ func TestDocumentEmpty(t *testing.T) {
 	}
 }
 
+// Unknown keys are told of when they look like a misspelling of a known one that
+// is missing, and else left to the programs that they belong to.
+func TestParseMisspeltKeys(t *testing.T) {
+	meant := map[string]string{
+		"expires": "expires_at", "expiresAt": "expires_at", "Expires At": "expires_at", "updated": "updated_at", "last-verified": "last_verified_at",
+		"namee": "name", "nmae": "name", "descripton": "description", "keyword": "keywords", "usage_scenario": "usage_scenarios", "usageScenarios": "usage_scenarios",
+		"pined": "pinned", "staus": "status", "superseeds": "supersedes", "catgory": "category",
+	}
+	for key, want := range meant {
+		for form, raw := range map[string]string{
+			"yaml":  "---\ntype: user\n" + key + ": 2026-01-01\n---\nBody.\n",
+			"lines": "---\ntype: user\nmodified: [2026\n" + key + ": 2026-01-01\n---\nBody.\n",
+			"open":  "---\ntype: user\n" + key + ": 2026-01-01\n\nBody.\n",
+		} {
+			d := memory.Parse([]byte(raw))
+			var found []string
+			for _, p := range d.Problems {
+				if p.Code == memory.ProblemKey {
+					found = append(found, p.Message)
+					if p.Severity != memory.SeverityInfo || !strings.Contains(d.Text[p.Span.Start:p.Span.End], key) {
+						t.Errorf("%s, %s: %+v", key, form, p)
+					}
+				}
+			}
+			if len(found) != 1 || !strings.Contains(found[0], "did you mean "+want+"?") {
+				t.Errorf("%s, %s: %q, want %s", key, form, found, want)
+			}
+		}
+	}
+	for _, key := range []string{"tags", "aliases", "date", "created", "author", "source", "summary", "globs", "paths", "game", "hype", "state", "model", "license", "version", "scope", "priority", "темы"} {
+		wantCodes(t, memory.Parse([]byte("---\ntype: user\n"+key+": x\n---\nBody.\n")))
+	}
+	// What is there in its right spelling is not missed.
+	wantCodes(t, memory.Parse([]byte("---\nname: a\nnames: b\nupdated_at: 2026-01-01\nupdated: never\n---\n")))
+	wantCodes(t, memory.Parse([]byte("---\nmetadata:\n  type: user\n  expires: 2026-01-01\n---\n")), memory.ProblemKey)
+}
+
 // UTF-16 is read without a byte order mark, too, and a problem says so.
 func TestParseUnmarkedUTF16(t *testing.T) {
 	texts := map[string]string{
