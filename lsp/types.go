@@ -285,8 +285,8 @@ type ToolUsedParams struct {
 // ResetSessionParams are the params of memory/resetSession.
 type ResetSessionParams struct {
 	Session string   `json:"session"`
-	Reason  string   `json:"reason"`        // reset, compacted
-	Refs    []string `json:"refs,omitzero"` // only these; absent means all
+	Reason  string   `json:"reason,omitzero"` // reset, compacted; needed without refs
+	Refs    []string `json:"refs,omitzero"`   // only these; absent means all
 }
 
 // ResetSessionResult is the result of memory/resetSession: an empty object.

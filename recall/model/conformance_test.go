@@ -60,7 +60,7 @@ func TestCompleteShapes(t *testing.T) {
 		{"content filter", modeltest.Message(map[string]any{"content": "x"}, "content_filter"), model.Invalid, "content filter", 0},
 		{"empty content", modeltest.Say(""), model.Invalid, "answer is empty", 0},
 		{"no choices", modeltest.NoChoices(), model.Invalid, "no choice", 0},
-		{"HTML as success", modeltest.HTML(200), model.Invalid, "HTML page (200 OK); is model.baseURL right?", 0},
+		{"HTML as success", modeltest.HTML(200), model.Invalid, "HTML page (200 OK); is the base URL right?", 0},
 		{"event stream", modeltest.Status(200, "data: {}\n\n"), model.Invalid, "event stream", 0},
 		{"empty body", modeltest.Status(200, ""), model.Invalid, "empty body", 0},
 		{"half an envelope", modeltest.Status(200, `{"choices":[`), model.Invalid, "not a chat completion", 0},
@@ -228,7 +228,7 @@ func TestCompleteWithoutKey(t *testing.T) {
 	}
 	defer c.Close()
 	_, _, err = c.Complete(context.Background(), question())
-	if e := failed(t, err, model.Unavailable); !strings.Contains(e.Detail, "model.apiKeyEnv gives none") {
+	if e := failed(t, err, model.Unavailable); !strings.Contains(e.Detail, "wants a key and none is named") {
 		t.Errorf("detail = %q", e.Detail)
 	}
 	if got, ok := s.Requests()[0].Header["Authorization"]; ok {

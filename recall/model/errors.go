@@ -118,11 +118,11 @@ func (c *Client) classify(bounded context.Context, err error) (kind Kind, detail
 	case errors.Is(err, errTooLarge):
 		return Invalid, fmt.Sprintf("the answer is larger than %d bytes", MaxBody), errTooLarge
 	case errors.Is(err, errNotJSON):
-		return Invalid, err.Error() + "; is model.baseURL right?", errNotJSON
+		return Invalid, err.Error() + "; is the base URL right?", errNotJSON
 	case errors.As(err, &failed):
 		return c.classifyStatus(failed)
 	case errors.Is(err, openai.ErrChatCompletionInvalidModel):
-		return Unavailable, "model.name: " + c.name + " is no chat model", openai.ErrChatCompletionInvalidModel
+		return Unavailable, c.name + " is no chat model", openai.ErrChatCompletionInvalidModel
 	}
 	return c.classifyTransport(err)
 }
@@ -143,7 +143,7 @@ func (c *Client) classifyStatus(e *httpError) (Kind, string, error) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		what = "the endpoint refuses the key"
 		if c.keyless {
-			what = "the endpoint wants a key and model.apiKeyEnv gives none"
+			what = "the endpoint wants a key and none is named"
 		}
 	case http.StatusNotFound:
 		what = "the endpoint knows no model " + c.name + ", or is no chat endpoint"
