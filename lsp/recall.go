@@ -56,7 +56,11 @@ func (f *features) recall(ctx context.Context, p *RecallParams) (*RecallResponse
 	}
 	if reason := f.notStarted(p); reason != "" {
 		f.sessions.get(p.Session).passed(p, reason)
-		return &RecallResponse{Token: p.Token, Outcome: outcomeNotStarted, Reason: reason}, nil
+		r := &RecallResponse{Token: p.Token, Outcome: outcomeNotStarted, Reason: reason}
+		if reason == reasonNoRoots {
+			r.Detail = unserved(f.catalog().Snapshot().Roots())
+		}
+		return r, nil
 	}
 	r, err := f.begin(ctx, p, began)
 	if err != nil {

@@ -104,6 +104,7 @@ type RecallResponse struct {
 	Token   string          `json:"token"`
 	Outcome string          `json:"outcome"`         // settled, cancelled, not_started
 	Reason  string          `json:"reason,omitzero"` // why it was cancelled or not started
+	Detail  string          `json:"detail,omitzero"` // which roots there are, with the reason no_roots
 	Fast    *FastSummary    `json:"fast,omitzero"`
 	Refined *RefinedSummary `json:"refined,omitzero"`
 }
