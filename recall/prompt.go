@@ -125,8 +125,8 @@ func parseIDs(raw json.RawMessage) ([]string, error) {
 	var answer struct {
 		IDs *[]string `json:"ids"`
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, fmt.Errorf("the answer is not an object with a list of strings named ids: %w", err)
+	if json.Unmarshal(raw, &answer) != nil {
+		return nil, errors.New(`the answer is not an object with a list of strings named "ids"`)
 	}
 	if answer.IDs == nil {
 		return nil, errors.New(`the answer has no list named "ids"`)

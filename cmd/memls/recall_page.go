@@ -70,7 +70,7 @@ func placeOf(d *memory.Document) string { return safeLine(d.Root.Prefix + ":" + 
 func about(d *memory.Document, now time.Time) string {
 	kind := d.Type
 	if kind == "" {
-		kind = "untyped"
+		kind = untyped
 	}
 	s := placeOf(d) + " · " + safeLine(kind) + " · " + ago(recall.AgeDays(d, now))
 	if d.Pinned {

@@ -161,14 +161,7 @@ func skips(r memory.RootStatus) string {
 	case files == 0:
 		return fmt.Sprintf("%d, no memories", others)
 	}
-	return fmt.Sprintf("%d: %s, and %d that %s none", len(r.Skipped), count(files, "memory"), others, isOrAre(others))
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+	return fmt.Sprintf("%d: %s, and %d that%s none", len(r.Skipped), count(files, "memory"), others, isAre(others))
 }
 
 func (p *page) problems(problems []fileProblem, all bool) {

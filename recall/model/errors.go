@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -181,13 +182,16 @@ func (c *Client) classifyTransport(err error) (Kind, string, error) {
 	case errors.As(err, &outer) && errors.As(err, &dial) && dial.Op == "dial":
 		return Unavailable, "cannot reach " + c.endpoint + ": " + dial.Err.Error(), cause
 	case errors.As(err, &outer):
+		if errors.Is(cause, io.EOF) {
+			return Unavailable, "no answer from " + c.endpoint + ": it hung up", cause
+		}
 		return Unavailable, "no answer from " + c.endpoint + ": " + cause.Error(), cause
 	}
 	// What is left is an answer that decodes into no completion.
 	if inner := errors.Unwrap(err); inner != nil {
 		cause = inner
 	}
-	return Invalid, "the answer is not a chat completion: " + cause.Error(), cause
+	return Invalid, "the answer is not a chat completion", cause
 }
 
 // expired also holds for a deadline that has passed but has not yet been
