@@ -176,7 +176,7 @@ func (p *parser) readHeader(content Span) (header, bool) {
 		}
 	default:
 		at, _ := lineAt(text, content.Start)
-		p.problem(at, ProblemSyntax, SeverityWarning, fmt.Sprintf("the header is not valid YAML and was read line by line: %v", err))
+		p.problem(at, ProblemSyntax, SeverityWarning, "the header is not valid YAML and was read line by line: "+yamlFault(err))
 	}
 	p.repeated(q.repeated...)
 	if q.cut {
@@ -243,6 +243,22 @@ func (p *parser) readYAML(content Span) (h header, mapping bool, err error) {
 	y := yamlReader{p: p, base: content.Start, src: src, h: header{}}
 	y.mapping(root, "")
 	return y.h, true, nil
+}
+
+// yamlFault is what the YAML parser says, without its name and its line, which it
+// counts from the fence. Without an error it has read something that is no
+// mapping.
+func yamlFault(err error) string {
+	if err == nil {
+		return "a blank belongs behind the colon of a key"
+	}
+	why := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(why, "line "); ok {
+		if _, after, ok := strings.Cut(rest, ": "); ok {
+			why = after
+		}
+	}
+	return why
 }
 
 // yamlRoot parses into nodes, which never expands an alias.

@@ -133,6 +133,11 @@ func TestParseRealFiles(t *testing.T) {
 					t.Errorf("eol %q:\n got %q %q %q %.200q\nwant %q %q %q %.200q", eol,
 						d.Title, d.Description, d.Type, d.BodyText(), tt.want.title, tt.want.description, tt.want.kind, body)
 				}
+				for _, p := range d.Problems {
+					if strings.Contains(p.Message, "nil") || strings.Contains(p.Message, "yaml:") {
+						t.Errorf("a problem in a library's words: %q", p.Message)
+					}
+				}
 				if d.TypeGiven != (tt.want.kind != "") {
 					t.Errorf("eol %q: TypeGiven %v", eol, d.TypeGiven)
 				}

@@ -53,7 +53,7 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 	}
 	o.took = time.Since(began)
 	if o.sample {
-		fmt.Fprintf(p.stderr, "memls: no memory roots found: using the built-in sample memory (%s of an invented project); name yours with --root DIR\n",
+		fmt.Fprintf(p.stderr, "memls: no memories are kept for this directory: using the built-in sample (%s of an invented project); name yours with --root DIR\n",
 			count(o.snap.Len(), "note"))
 	}
 	for _, r := range o.status {
