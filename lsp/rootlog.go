@@ -49,7 +49,7 @@ func unserved(roots []memory.RootStatus) string {
 	const most = 3
 	var why []string
 	for _, r := range roots {
-		why = append(why, fmt.Sprintf("%s is %s: %s", r.Root.Path, r.State, either(r.Reason, "no memories")))
+		why = append(why, fmt.Sprintf("%s: %s (%s)", r.Root.Path, either(r.Reason, "no memories"), r.State))
 	}
 	switch {
 	case len(why) == 0:

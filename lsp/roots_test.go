@@ -68,7 +68,7 @@ func TestRootsThatAreNone(t *testing.T) {
 		}
 		if alone {
 			// Why there is nothing is told.
-			for _, part := range []string{"file is error: not a directory", "fifo is error: not a directory", "loop is error: cannot be resolved: its symlinks lead in a circle"} {
+			for _, part := range []string{"file: not a directory (error)", "fifo: not a directory (error)", "loop: cannot be resolved: its symlinks lead in a circle (error)"} {
 				if !strings.Contains(r.response.Detail, part) {
 					t.Errorf("detail %q, want %q in it", r.response.Detail, part)
 				}

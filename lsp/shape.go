@@ -49,7 +49,7 @@ func (s *shape) look(raw jsontext.Value, t reflect.Type, path string) {
 		t = t.Elem()
 	}
 	switch {
-	case t == reflect.TypeFor[jsontext.Value](), !s.all && !demands(t):
+	case t == reflect.TypeFor[jsontext.Value](), !s.all && !demands(t, nil):
 	case t.Kind() == reflect.Slice:
 		var items []jsontext.Value
 		if json.Unmarshal(raw, &items, lenient) != nil {
@@ -102,16 +102,18 @@ func fieldName(f reflect.StructField) (name string, required bool) {
 	return name, !slices.Contains(strings.Split(options, ","), "omitzero")
 }
 
-// demands tells whether a value of type t has required fields anywhere.
-func demands(t reflect.Type) bool {
+// demands tells whether a value of type t has required fields anywhere. within
+// are the types that it was found in.
+func demands(t reflect.Type, within []reflect.Type) bool {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct {
+	if t.Kind() != reflect.Struct || slices.Contains(within, t) {
 		return false
 	}
+	within = append(within, t)
 	for i := range t.NumField() {
-		if _, required := fieldName(t.Field(i)); required || demands(t.Field(i).Type) {
+		if _, required := fieldName(t.Field(i)); required || demands(t.Field(i).Type, within) {
 			return true
 		}
 	}

@@ -65,7 +65,9 @@ func withheld(r Request, t traits, res completion, answer string) *unusable {
 	case choice.FinishReason == openai.FinishReasonLength,
 		// Not every endpoint says so.
 		answer == "" && limit > 0 && res.Usage.CompletionTokens >= limit:
-		return &unusable{detail: cutOff(limit, res.Usage.CompletionTokens, t.thinks), short: true}
+		// Thinking is not counted everywhere.
+		own := ownLimit(limit, res.Usage.CompletionTokens) && (answer != "" || !t.thinks)
+		return &unusable{detail: cutOff(limit, res.Usage.CompletionTokens, t.thinks), short: !own}
 	case answer == "" && t.thinks:
 		return &unusable{detail: "the model thought and then answered nothing", short: t.room == roomNone}
 	case answer == "":
@@ -74,11 +76,17 @@ func withheld(r Request, t traits, res completion, answer string) *unusable {
 	return nil
 }
 
-// cutOff says where an answer was cut off, and what would help. limit is what
-// was asked for and spent what was used, in tokens; 0 is unknown.
+// ownLimit tells whether an answer was cut off clearly before the limit that was
+// asked for, so that a higher one would change nothing. spent is what was used;
+// 0 is unknown. Both are tokens.
+func ownLimit(limit, spent int) bool {
+	return limit == 0 || 0 < spent && spent < limit-limit/10
+}
+
+// cutOff says where an answer was cut off, and what would help.
 func cutOff(limit, spent int, thinks bool) string {
 	switch {
-	case limit == 0 || 0 < spent && spent < limit-limit/10:
+	case ownLimit(limit, spent):
 		return "the answer was cut off at the endpoint's own limit: give its model a larger context window, or take one that says less"
 	case thinks:
 		return fmt.Sprintf("the answer was cut off at its token limit (%d asked for), and the model thinks before it answers: take one that does not, or thinks less", limit)

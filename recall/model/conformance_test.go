@@ -55,7 +55,7 @@ func TestCompleteShapes(t *testing.T) {
 		{"wrong member", modeltest.Say(`{"id":"m1"}`), model.Invalid, "ids is missing", 0},
 		{"cut off", modeltest.Length(`{"ids":["m1"`), model.Invalid, "cut off at its token limit (4352 asked for): the model says more", 1},
 		{"cut off in thinking", modeltest.Thinker(30000, "reasoning"), model.Invalid, "cut off at its token limit (4352 asked for), and the model thinks", 1},
-		{"context full", modeltest.FullContext(`{"ids":["m1"`, 77), model.Invalid, "the endpoint's own limit: give its model a larger context", 1},
+		{"context full", modeltest.FullContext(`{"ids":["m1"`, 77), model.Invalid, "the endpoint's own limit: give its model a larger context", 0},
 		{"refusal", modeltest.Refusal("I can't help\nwith that"), model.Invalid, "refused: I can't help with that", 0},
 		{"content filter", modeltest.Message(map[string]any{"content": "x"}, "content_filter"), model.Invalid, "content filter", 0},
 		{"empty content", modeltest.Say(""), model.Invalid, "answer is empty", 0},
