@@ -77,7 +77,9 @@ func (f *features) statusChanged() {
 	f.publisher.everything()
 	f.anchors.everything()
 	params := &StatusChangedParams{}
-	for _, r := range f.catalog().Snapshot().Roots() {
+	roots := f.catalog().Snapshot().Roots()
+	f.rootLog.note(f.s.Log(), roots)
+	for _, r := range roots {
 		params.Roots = append(params.Roots, RootState{
 			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, State: string(r.State), Reason: r.Reason,
 		})

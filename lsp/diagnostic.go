@@ -27,7 +27,6 @@ const maxDiagnostics = 200
 const (
 	codeNoDescription = "description-missing" // a header without a description
 	codeNoType        = "type-missing"        // a header without a type, in a folder that implies none
-	codeMisspelt      = "key-misspelt"        // a key that is nearly one that is meant
 	codeBrokenLink    = "link-broken"         // a link to a memory that there is not
 	codeNotRead       = "not-read"            // the file is on disk and not catalogued
 )
@@ -176,48 +175,7 @@ func incomplete(d *memory.Document) (out []memory.Problem) {
 		out = append(out, memory.Problem{Span: fence, Code: codeNoType, Severity: memory.SeverityInfo,
 			Message: "without a type (user, feedback, project, reference) this memory is left out where types are asked for"})
 	}
-	return append(out, misspelt(d)...)
-}
-
-// misspelt are the keys that are one letter off a longer one that recall knows
-// and that is not there: what they say is not found.
-func misspelt(d *memory.Document) (out []memory.Problem) {
-	keys := memory.Keys(d)
-	has := func(name string) bool {
-		return slices.ContainsFunc(keys, func(k memory.Key) bool { return k.Name == name })
-	}
-	for _, k := range keys {
-		for _, name := range []string{
-			"description", "keywords", "usage_scenarios", "category", "pinned", "status", "supersedes",
-			"expires_at", "created_at", "updated_at", "last_verified_at",
-		} {
-			if k.Name != name && nearly(k.Name, name) && !has(name) {
-				out = append(out, memory.Problem{Span: k.NameSpan, Code: codeMisspelt, Severity: memory.SeverityInfo,
-					Message: fmt.Sprintf("this key means nothing to recall; %s would", name)})
-			}
-		}
-	}
 	return out
-}
-
-// nearly tells whether two words differ by one letter that is missing, too much,
-// another, or in the place of its neighbour.
-func nearly(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch len(b) - len(a) {
-	case 0:
-		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-		return swapped || i < len(a) && a[i+1:] == b[i+1:]
-	case 1:
-		return a[i:] == b[i+1:]
-	}
-	return false
 }
 
 // notRead says why a file that is there is not recalled.

@@ -156,7 +156,8 @@ func TestDeliveredSeedsTheLedger(t *testing.T) {
 		versions[doc.Ref] = doc.Version
 	}
 	seed := []lsp.VersionedRef{
-		{Ref: "project:a.md", Version: versions["project:a.md"]}, {Ref: "project:b.md", Version: "sha256:00"}, {Ref: "nonsense", Version: ""},
+		{Ref: "project:a.md", Version: versions["project:a.md"]}, {Ref: "project:b.md", Version: "sha256:" + strings.Repeat("0", 64)},
+		{Ref: "team:gone.md", Version: "sha256:" + strings.Repeat("1", 64)},
 	}
 	r := d.recall(lsp.RecallParams{Query: "zebrafish port", Delivered: seed})
 	wantRefs(t, "seeded", r.all(), "project:b.md")

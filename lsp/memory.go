@@ -99,6 +99,7 @@ type features struct {
 	open    atomic.Pointer[workspace]
 	poll    atomic.Bool
 
+	rootLog rootLog
 	rootsMu sync.Mutex // one change of roots at a time
 	configs atomic.Pointer[[]memory.RootConfig]
 

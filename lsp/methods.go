@@ -21,6 +21,7 @@ type Method struct {
 	Result  reflect.Type // nil for a notification
 
 	name   string
+	strict *bool // params must hold what the protocol requires
 	call   func(ctx context.Context, params []byte) (any, error)
 	notify func(params []byte) error
 }
@@ -31,17 +32,32 @@ type Method struct {
 // the result, or an error: a [*ParamError], a [*Failure], the context's, or
 // any other, which goes out as a failure of kind io.
 func NewCall[P, R any](fn func(ctx context.Context, params *P) (R, error)) Method {
+	strict := new(bool)
 	return Method{
 		Params: reflect.TypeFor[P](),
 		Result: reflect.TypeFor[R](),
+		strict: strict,
 		call: func(ctx context.Context, raw []byte) (any, error) {
-			params := new(P)
-			if err := decodeParams(raw, params); err != nil {
+			params, err := decodeMessage[P](raw, *strict)
+			if err != nil {
 				return nil, err
 			}
 			return fn(ctx, params)
 		},
 	}
+}
+
+// decodeMessage decodes the params of a message, which with strict must hold
+// every required field.
+func decodeMessage[P any](raw []byte, strict bool) (*P, error) {
+	params := new(P)
+	if err := decodeParams(raw, params); err != nil {
+		return nil, err
+	}
+	if !strict {
+		return params, nil
+	}
+	return params, checkRequired(raw, reflect.TypeFor[P]())
 }
 
 // NewOrderedCall is [NewCall] for a request that runs on the read loop.
@@ -54,12 +70,14 @@ func NewOrderedCall[P, R any](fn func(ctx context.Context, params *P) (R, error)
 // NewNotification makes a notification; fn runs on the read loop. Its error is
 // logged, for nobody waits for an answer.
 func NewNotification[P any](fn func(params *P) error) Method {
+	strict := new(bool)
 	return Method{
 		Ordered: true,
 		Params:  reflect.TypeFor[P](),
+		strict:  strict,
 		notify: func(raw []byte) error {
-			params := new(P)
-			if err := decodeParams(raw, params); err != nil {
+			params, err := decodeMessage[P](raw, *strict)
+			if err != nil {
 				return err
 			}
 			return fn(params)
@@ -158,6 +176,8 @@ func (s *Server) Register(name string, m Method) error {
 		return fmt.Errorf("method %s is registered already", name)
 	}
 	m.name = name
+	// Other messages are LSP's, whose clients are served with whatever they send.
+	*m.strict = strings.HasPrefix(name, memoryPrefix)
 	s.methods[name] = &m
 	return nil
 }

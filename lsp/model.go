@@ -27,10 +27,33 @@ func NewModel(o ModelOptions, key string) (recall.Model, error) {
 		BaseURL: o.BaseURL, Name: o.Name, Key: key, EmbeddingName: o.EmbeddingName,
 		Timeout: selectorTimeout(o),
 	})
-	if err != nil {
-		return nil, err // names the setting
+	var setting *model.SettingError
+	switch {
+	case errors.As(err, &setting):
+		return nil, InvalidParam("model."+string(setting.Setting), "%s", setting.Problem)
+	case err != nil:
+		return nil, err
 	}
 	return c, nil
+}
+
+// checkModel checks what can be known of a model before it is asked: nil is no
+// model.
+func checkModel(o *ModelOptions) error {
+	if o == nil {
+		return nil
+	}
+	if most := recall.SelectorCeiling.Milliseconds(); o.RequestTimeoutMs < 0 || int64(o.RequestTimeoutMs) > most {
+		return InvalidParam("model.requestTimeoutMs", "%d is not within 1 to %d", o.RequestTimeoutMs, most)
+	}
+	var setting *model.SettingError
+	switch err := (model.Config{BaseURL: o.BaseURL, Name: o.Name}).Check(); {
+	case errors.As(err, &setting):
+		return InvalidParam("model."+string(setting.Setting), "%s", setting.Problem)
+	case err != nil:
+		return InvalidParam("model", "%v", err)
+	}
+	return nil
 }
 
 // selectorTimeout bounds one question of a recall.

@@ -251,9 +251,9 @@ func TestEmptyTablesAreObjects(t *testing.T) {
 	for _, params := range []string{``, `null`, `[]`, `[ ]`, `{}`} {
 		var got text
 		s.call(t, "test/echo", params, &got)
-		command := `{"command":"memory.echo"}`
+		command := `{"command":"memory.get"}`
 		if params != "" {
-			command = `{"command":"memory.echo","arguments":[` + params + `]}`
+			command = `{"command":"memory.get","arguments":[` + params + `]}`
 		}
 		s.call(t, "workspace/executeCommand", command, &got)
 	}

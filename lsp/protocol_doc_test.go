@@ -348,7 +348,7 @@ func TestProtocolDocNamesEveryValue(t *testing.T) {
 		recall.StrategyNone, recall.StrategyHeuristic, recall.StrategyModel,
 		recall.StatusDelivered, recall.StatusAlreadyDelivered, recall.StatusNoRelevant,
 		recall.StatusCancelled, recall.StatusTimedOut, recall.StatusFailed,
-		recall.DegradedLoading, recall.DegradedWatch, recall.DegradedModelUnavailable,
+		recall.DegradedLoading, recall.DegradedWatch, recall.DegradedRoot, recall.DegradedModelUnavailable,
 		recall.DegradedModelTimeout, recall.DegradedModelInvalid, recall.DegradedTruncated,
 		string(recall.StateNew), string(recall.StateUpdated), string(recall.StateMore),
 		recall.MatchExact, recall.MatchFold, recall.MatchPart, recall.MatchPrefix, recall.MatchGram,

@@ -2,6 +2,8 @@ package lsp
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +56,11 @@ func (f *features) recall(ctx context.Context, p *RecallParams) (*RecallResponse
 	}
 	if reason := f.notStarted(p); reason != "" {
 		f.sessions.get(p.Session).passed(p, reason)
-		return &RecallResponse{Token: p.Token, Outcome: outcomeNotStarted, Reason: reason}, nil
+		r := &RecallResponse{Token: p.Token, Outcome: outcomeNotStarted, Reason: reason}
+		if reason == reasonNoRoots {
+			r.Detail = unserved(f.catalog().Snapshot().Roots())
+		}
+		return r, nil
 	}
 	r, err := f.begin(ctx, p, began)
 	if err != nil {
@@ -95,7 +101,40 @@ func checkRecall(p *RecallParams) error {
 			return InvalidParam(list.field, "has %d items, at most %d are taken", list.n, maxListed)
 		}
 	}
+	if err := checkRefs("exclude", p.Exclude); err != nil {
+		return err
+	}
+	if err := checkVersioned("delivered", p.Delivered); err != nil {
+		return err
+	}
 	return checkFilter(p.Scopes, p.Types)
+}
+
+// checkRefs checks a list of refs: one in another spelling names nothing, and so
+// would do nothing.
+func checkRefs(field string, refs []string) error {
+	for i, ref := range refs {
+		if _, err := memory.ParseRef(ref); err != nil {
+			return InvalidParam(fmt.Sprintf("%s[%d]", field, i), "%v", err)
+		}
+	}
+	return nil
+}
+
+// version is how versions of files are spelled.
+var version = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func checkVersioned(field string, refs []VersionedRef) error {
+	for i, v := range refs {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if _, err := memory.ParseRef(v.Ref); err != nil {
+			return InvalidParam(at+".ref", "%v", err)
+		}
+		if !version.MatchString(v.Version) {
+			return InvalidParam(at+".version", "%q is no version of a memory", short(v.Version))
+		}
+	}
+	return nil
 }
 
 // limitOf is the limit that a param asks for.

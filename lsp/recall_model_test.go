@@ -185,7 +185,6 @@ func TestModelEndpointThatRefuses(t *testing.T) {
 func TestUnusableModelConfiguration(t *testing.T) {
 	s := newStore(t, gateways())
 	for setting, o := range map[string]lsp.ModelOptions{
-		"model.baseURL":   {BaseURL: "gopher://x", Name: "m"},
 		"model.apiKeyEnv": {BaseURL: "http://127.0.0.1:1/v1", Name: "m", APIKeyEnv: "NO_SUCH_KEY"},
 	} {
 		settings := serving(s)

@@ -493,7 +493,7 @@ func TestPROTO_08_TurnParamsAreChecked(t *testing.T) {
 		{"finish", `{"session":"s","outcome":"end_turn","token":"` + long + `"}`, "token"},
 		{"finish", `{"session":"s","outcome":"end_turn","messages":[{"role":5}]}`, "messages[0].role"},
 		{"finish", `{"session":"s","outcome":"end_turn","messagesFrom":{"offset":-1,"digest":""}}`, "messagesFrom.offset"},
-		{"finish", `{"session":"s","outcome":"end_turn","messages":[{}` + strings.Repeat(`,{}`, 10_000) + `]}`, "messages"},
+		{"finish", `{"session":"s","outcome":"end_turn","messages":[{"role":"","text":""}` + strings.Repeat(`,{"role":"","text":""}`, 10_000) + `]}`, "messages"},
 	} {
 		err := d.refused("memory/"+tc.method, tc.params)
 		if code(err) != -32602 || data[lsp.ParamErrorData](t, err).Field != tc.field {

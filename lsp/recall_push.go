@@ -387,6 +387,8 @@ func degradedBy(snap *memory.Snapshot, q *recall.Query) []DegradedReason {
 			})
 		case memory.StateDegraded:
 			out = append(out, DegradedReason{Reason: recall.DegradedWatch, Detail: root.Root.Prefix + ": " + root.Reason})
+		case memory.StateError:
+			out = append(out, DegradedReason{Reason: recall.DegradedRoot, Detail: root.Root.Prefix + ": " + root.Reason})
 		}
 	}
 	return out

@@ -58,11 +58,51 @@ func TestRootsThatAreNone(t *testing.T) {
 			if root.State != want || (root.Reason == "") != (want == "ready") {
 				t.Errorf("%s: %s %s", root.Path, root.State, root.Reason)
 			}
+			if none := root.Watch.Mode == "none"; none != (want == "error") {
+				t.Errorf("%s: watched by %q", root.Path, root.Watch.Mode)
+			}
 		}
 		r := d.ask("gateway timeout")
 		if alone && r.response.Reason != "no_roots" || !alone && len(r.all()) != 5 {
 			t.Errorf("%v %+v", r.all(), r.response)
 		}
+		if alone {
+			// Why there is nothing is told.
+			for _, part := range []string{"file: not a directory (error)", "fifo: not a directory (error)", "loop: cannot be resolved: its symlinks lead in a circle (error)"} {
+				if !strings.Contains(r.response.Detail, part) {
+					t.Errorf("detail %q, want %q in it", r.response.Detail, part)
+				}
+			}
+			continue
+		}
+		unavailable := 0
+		for _, g := range r.fast.Degraded {
+			if g.Reason == "root_unavailable" {
+				unavailable++
+			}
+		}
+		if unavailable != 3 {
+			t.Errorf("degraded %+v", r.fast.Degraded)
+		}
+	}
+	d := sit(t, lsp.MemoryOptions{}, lsp.InitializationOptions{Roots: []lsp.RootOption{}}).settled()
+	if r := d.ask("gateway timeout"); r.response.Detail != "no root is named, and none was found" {
+		t.Errorf("without roots: %+v", r.response)
+	}
+}
+
+// A directory that is named under two scopes is one root, and the status says so.
+func TestRootNamedTwice(t *testing.T) {
+	s := newStore(t, gateways())
+	d := sit(t, lsp.MemoryOptions{}, lsp.InitializationOptions{Roots: []lsp.RootOption{s.root("project"), s.root("user"), s.root("project")}}).settled()
+	status := d.status()
+	if len(status.Roots) != 1 || len(status.Notes) != 1 || !strings.Contains(status.Notes[0], "is named as project and as user;") {
+		t.Errorf("%d roots, notes %q", len(status.Roots), status.Notes)
+	}
+	d.configure(`{"roots":[{"scope":"user","path":"` + s.dir + `"}]}`)
+	d.settled()
+	if status := d.status(); len(status.Notes) != 0 || status.Roots[0].Scope != "user" {
+		t.Errorf("notes %q", status.Notes)
 	}
 }
 

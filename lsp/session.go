@@ -236,6 +236,9 @@ func (f *features) resetSession(_ context.Context, p *ResetSessionParams) (*Rese
 			return nil, err
 		}
 	}
+	if err := checkRefs("refs", p.Refs); err != nil {
+		return nil, err
+	}
 	s := f.sessions.find(p.Session)
 	if s == nil {
 		return &ResetSessionResult{}, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -82,19 +83,10 @@ func (s Settings) check() error {
 			return InvalidParam(field+".path", "must not be empty")
 		}
 	}
-	switch {
-	case s.BackgroundTokensPerDay < 0:
+	if s.BackgroundTokensPerDay < 0 {
 		return InvalidParam("backgroundTokensPerDay", "must not be negative")
-	case s.Model == nil:
-		return nil
-	case s.Model.BaseURL == "":
-		return InvalidParam("model.baseURL", "must not be empty")
-	case s.Model.Name == "":
-		return InvalidParam("model.name", "must not be empty")
-	case s.Model.RequestTimeoutMs < 0:
-		return InvalidParam("model.requestTimeoutMs", "must not be negative")
 	}
-	return nil
+	return checkModel(s.Model)
 }
 
 func oneOf(field, value string, allowed ...string) error {
@@ -148,6 +140,9 @@ func (r rawSettings) merge(update []byte) (rawSettings, Settings, error) {
 	if err := decodeParams(all, &options); err != nil {
 		return nil, Settings{}, err
 	}
+	if err := checkRequired(all, reflect.TypeOf(options)); err != nil {
+		return nil, Settings{}, err
+	}
 	settings, err := options.Settings()
 	return merged, settings, err
 }
@@ -169,6 +164,9 @@ func (s *Server) applySettings(update []byte) error {
 		if err := check(settings); err != nil {
 			return err
 		}
+	}
+	if unknown := unknownFields(update, reflect.TypeFor[InitializationOptions]()); len(unknown) > 0 {
+		s.log.Warn("settings that are not known are ignored", "keys", unknown)
 	}
 	old := s.Settings()
 	s.rawSettings = raw

@@ -9,6 +9,7 @@ import (
 
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/lsp/internal/lsptest"
+	"github.com/memls/memls/recall/model/modeltest"
 )
 
 func TestSettingsDefaults(t *testing.T) {
@@ -67,9 +68,15 @@ func TestPROTO_08_WrongSettingIsNamed(t *testing.T) {
 		`{"backgroundTokensPerDay":-1}`:                                         ".backgroundTokensPerDay",
 		`{"backgroundTokensPerDay":1.5}`:                                        ".backgroundTokensPerDay",
 		`{"model":{"name":"m"}}`:                                                ".model.baseURL",
-		`{"model":{"baseURL":"u"}}`:                                             ".model.name",
-		`{"model":{"baseURL":"u","name":"m","requestTimeoutMs":-1}}`:            ".model.requestTimeoutMs",
-		`{"model":{"baseURL":"u","name":"m","requestTimeoutMs":"1s"}}`:          ".model.requestTimeoutMs",
+		`{"model":{"baseURL":"http://u"}}`:                                      ".model.name",
+		`{"model":{"baseURL":"http://u","name":" "}}`:                           ".model.name",
+		`{"model":{"baseURL":"http://u","name":"m","requestTimeoutMs":-1}}`:     ".model.requestTimeoutMs",
+		`{"model":{"baseURL":"http://u","name":"m","requestTimeoutMs":"1s"}}`:   ".model.requestTimeoutMs",
+		`{"model":{"baseURL":"http://u","name":"m","requestTimeoutMs":30001}}`:  ".model.requestTimeoutMs",
+		`{"model":{"baseURL":"","name":"m"}}`:                                   ".model.baseURL",
+		`{"model":{"baseURL":"localhost:11434/v1","name":"m"}}`:                 ".model.baseURL",
+		`{"model":{"baseURL":"ftp://u","name":"m"}}`:                            ".model.baseURL",
+		`{"model":{"baseURL":"http://me:secret@u","name":"m"}}`:                 ".model.baseURL",
 	} {
 		s := connect(t, lsp.Options{})
 		err := s.client.Call(t.Context(), "initialize", `{"initializationOptions":`+options+`}`, nil)
@@ -113,6 +120,27 @@ func TestSettingsChange(t *testing.T) {
 	m, err := s.client.Await(t.Context(), 0, lsptest.Method("window/showMessage"))
 	if err != nil || !strings.Contains(string(m.Params), "watcher") {
 		t.Errorf("the person was not told: %s %v", m.Params, err)
+	}
+}
+
+// A model that cannot be is not taken, the one in force stays, and the person is
+// told.
+func TestWrongModelLeavesTheOneInForce(t *testing.T) {
+	s := newStore(t, gateways())
+	stub := modeltest.New(t)
+	stub.Otherwise(modeltest.Choose("Gateway rule 3"))
+	d := sit(t, lsp.MemoryOptions{}, asking(s, stub)).settled()
+	for _, model := range []string{`{"baseURL":"localhost:1/v1","name":"m"}`, `{"baseURL":"http://localhost:1/v1"}`, `{"baseURL":"http://localhost:1/v1","name":"m","requestTimeoutMs":99999}`} {
+		seen := len(d.client.Log())
+		d.configure(`{"model":` + model + `}`)
+		m, err := d.client.Await(t.Context(), seen, lsptest.Method("window/showMessage"))
+		if err != nil || !strings.Contains(string(m.Params), "setting model.") || !strings.Contains(string(m.Params), "the previous settings stay in force") {
+			t.Errorf("%s: %s %v", model, m.Params, err)
+		}
+		if r := d.ask("gateway timeout"); r.refined.Strategy != "model" {
+			t.Errorf("%s: %+v", model, r.refined)
+		}
+		d.call("memory/resetSession", lsp.ResetSessionParams{Session: "s", Reason: "reset"}, nil)
 	}
 }
 

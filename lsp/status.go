@@ -19,13 +19,18 @@ const (
 // status serves memory/status. It waits for nothing.
 func (f *features) status(context.Context, *StatusParams) (*StatusResult, error) {
 	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: ModelStatus{State: "none"}, Process: f.process()}
+	var twice []string
 	snap := f.catalog().Snapshot()
 	for _, root := range f.catalog().Status() {
 		s := rootStatus(root)
 		s.Index = f.indexStatus(snap, root)
 		r.Roots = append(r.Roots, s)
+		if note := root.Root.Twice(); note != "" {
+			twice = append(twice, note)
+		}
 	}
 	r.Discovered, r.Notes = f.discovered()
+	r.Notes = slices.Concat(r.Notes, twice)
 	if m := f.models.current(); m != nil {
 		r.Model = m.status()
 		if m.options.EmbeddingName != "" {
@@ -35,12 +40,15 @@ func (f *features) status(context.Context, *StatusParams) (*StatusResult, error)
 	return r, nil
 }
 
+// watchNone is the mode of a root that is not opened.
+const watchNone = "none"
+
 func rootStatus(r memory.RootStatus) RootStatus {
 	s := RootStatus{
 		ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, ReadOnly: r.Root.ReadOnly, Profile: r.Root.Profile,
 		State: string(r.State), Reason: r.Reason, OnDisk: r.OnDisk, Catalogued: r.Catalogued,
 		SkippedTotal: len(r.Skipped), LastEventAt: r.LastEventAt.UTC(), Revision: r.Revision,
-		Watch: WatchStatus{Mode: r.Watch.Mode, Reason: r.Watch.Reason, Since: r.Watch.Since.UTC()},
+		Watch: WatchStatus{Mode: either(r.Watch.Mode, watchNone), Reason: r.Watch.Reason, Since: r.Watch.Since.UTC()},
 	}
 	s.Folders = slices.Collect(r.Root.Folders.All())
 	for _, k := range r.Skipped[:min(len(r.Skipped), maxSkipped)] {

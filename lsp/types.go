@@ -104,6 +104,7 @@ type RecallResponse struct {
 	Token   string          `json:"token"`
 	Outcome string          `json:"outcome"`         // settled, cancelled, not_started
 	Reason  string          `json:"reason,omitzero"` // why it was cancelled or not started
+	Detail  string          `json:"detail,omitzero"` // which roots there are, with the reason no_roots
 	Fast    *FastSummary    `json:"fast,omitzero"`
 	Refined *RefinedSummary `json:"refined,omitzero"`
 }
@@ -285,8 +286,8 @@ type ToolUsedParams struct {
 // ResetSessionParams are the params of memory/resetSession.
 type ResetSessionParams struct {
 	Session string   `json:"session"`
-	Reason  string   `json:"reason"`        // reset, compacted
-	Refs    []string `json:"refs,omitzero"` // only these; absent means all
+	Reason  string   `json:"reason,omitzero"` // reset, compacted; needed without refs
+	Refs    []string `json:"refs,omitzero"`   // only these; absent means all
 }
 
 // ResetSessionResult is the result of memory/resetSession: an empty object.

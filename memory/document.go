@@ -66,6 +66,7 @@ const (
 const (
 	ProblemEncoding     = "encoding"           // bytes that are not text in the file's encoding
 	ProblemTruncated    = "truncated"          // more than MaxFileBytes or MaxSearchedBytes: the rest is not read or not searched
+	ProblemUnmarked     = "encoding-unmarked"  // UTF-16 without a byte order mark
 	ProblemUnclosed     = "frontmatter-open"   // an opening fence without a closing one
 	ProblemSyntax       = "frontmatter-syntax" // the header is not valid YAML and was read line by line
 	ProblemTooComplex   = "frontmatter-bounds" // the header is too large or too nested for a YAML parser
@@ -76,6 +77,7 @@ const (
 	ProblemLong         = "value-too-long"     // a title, description or list beyond its bound
 	ProblemShape        = "value-shape"        // a list or a map where a text belongs, or the like
 	ProblemMoreProblems = "more-problems"      // further problems of the same file were left out
+	ProblemKey          = "key-misspelt"       // an unknown key that looks like a misspelling of a known one
 	ProblemBool         = "pinned-unreadable"  // pinned is neither true nor false
 
 	ProblemRepeated  = "key-repeated"       // a key that stands there twice: the first counts

@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/binary"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -12,26 +13,89 @@ type decoded struct {
 	text     string
 	encoding Encoding
 	bom      bool
+	head     int // bytes of the byte order mark
 	// bad is where the first undecodable byte was replaced, -1 when none was.
 	bad int
 }
 
 // decode turns the bytes of a file into valid UTF-8. A byte order mark decides
 // the encoding, as it does for every editor that writes one; without it the file
-// is UTF-8. cut says that raw is only the head of a file, whose last character
-// may therefore be incomplete: that is no fault of the file.
+// is UTF-8, unless it is plainly UTF-16. cut says that raw is only the head of a
+// file, whose last character may therefore be incomplete: that is no fault of
+// the file.
 func decode(raw []byte, cut bool) decoded {
+	marked := func(d decoded, head int) decoded {
+		d.bom, d.head = true, head
+		return d
+	}
 	switch {
 	case len(raw) >= 3 && raw[0] == 0xEF && raw[1] == 0xBB && raw[2] == 0xBF:
-		d := decodeUTF8(raw[3:], cut)
-		d.bom = true
-		return d
+		return marked(decodeUTF8(raw[3:], cut), 3)
 	case len(raw) >= 2 && raw[0] == 0xFF && raw[1] == 0xFE:
-		return decodeUTF16(raw[2:], binary.LittleEndian, UTF16LE, cut)
+		return marked(decodeUTF16(raw[2:], binary.LittleEndian, UTF16LE, cut), 2)
 	case len(raw) >= 2 && raw[0] == 0xFE && raw[1] == 0xFF:
-		return decodeUTF16(raw[2:], binary.BigEndian, UTF16BE, cut)
+		return marked(decodeUTF16(raw[2:], binary.BigEndian, UTF16BE, cut), 2)
+	}
+	switch unmarked(raw) {
+	case UTF16LE:
+		return decodeUTF16(raw, binary.LittleEndian, UTF16LE, cut)
+	case UTF16BE:
+		return decodeUTF16(raw, binary.BigEndian, UTF16BE, cut)
 	}
 	return decodeUTF8(raw, cut)
+}
+
+// sniffed bounds how much of a file is looked at to tell UTF-16 without a mark.
+const sniffed = 4 << 10
+
+// unmarked is the encoding of a text without a byte order mark. UTF-16 gives
+// itself away by its NULs: every ASCII character, and so every blank and line
+// end, has one, all of them at even offsets or all at odd ones. In Latin text
+// they are most of the bytes there. Where they are fewer, the bytes must also
+// make no sense as UTF-8 and all sense as UTF-16: a stray NUL in a text makes
+// nothing else of it.
+func unmarked(raw []byte) Encoding {
+	raw = raw[:min(len(raw), sniffed)&^1]
+	var nuls [2]int          // at even and at odd offsets
+	controls, blanks := 0, 0 // controls that no text holds, and those that no text holds so many of
+	for i, c := range raw {
+		switch {
+		case c == 0:
+			nuls[i&1]++
+		case c == '\t' || c == '\n' || c == '\r' || c == '\f':
+			blanks++
+		case c < ' ':
+			controls++
+		}
+	}
+	enc, order, n, stray := UTF16BE, binary.ByteOrder(binary.BigEndian), nuls[0], nuls[1]
+	if nuls[1] > nuls[0] {
+		enc, order, n, stray = UTF16LE, binary.LittleEndian, nuls[1], nuls[0]
+	}
+	units := len(raw) / 2
+	switch {
+	case n < 2:
+		return UTF8
+	case n*2 > units && stray*20 <= n:
+		return enc
+	case controls*4 < units && blanks*2 < units && utf8.Valid(raw):
+		return UTF8
+	}
+	if d := decodeUTF16(raw, order, enc, true); d.bad < 0 && readable(d.text) {
+		return enc
+	}
+	return UTF8
+}
+
+// readable tells whether a text holds nothing but characters that are shown, and
+// blanks.
+func readable(text string) bool {
+	for _, r := range text {
+		if !unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) {
+			return false
+		}
+	}
+	return true
 }
 
 func decodeUTF8(raw []byte, cut bool) decoded {
@@ -77,7 +141,7 @@ func incompleteTail(raw []byte) int {
 }
 
 func decodeUTF16(raw []byte, order binary.ByteOrder, enc Encoding, cut bool) decoded {
-	d := decoded{encoding: enc, bom: true, bad: -1}
+	d := decoded{encoding: enc, bad: -1}
 	var b strings.Builder
 	b.Grow(len(raw) + len(raw)/2)
 	flaw := func() {

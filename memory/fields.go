@@ -34,6 +34,7 @@ func (p *parser) apply(h header) {
 	p.typeOf(h)
 	p.statusOf(h)
 	p.pinnedOf(h)
+	p.misspelt(h)
 }
 
 func (h header) get(key string) (field, bool) {

@@ -136,7 +136,8 @@ func (p *parser) frontmatter() {
 	// Without a closing fence, or with one that a rule in the text merely looks
 	// like, leading lines that are plainly keys are still read.
 	lead := leadingKeys(text, f.content)
-	h, q := readTolerant(text, lead)
+	p.unknown = nil
+	h, q := readTolerant(text, lead, p.strange)
 	if !q.header() || q.other > 0 {
 		return
 	}
@@ -160,7 +161,8 @@ func (p *parser) readHeader(content Span) (header, bool) {
 		return h, true
 	}
 	p.doc.form = headerNone
-	h, q := readTolerant(text, content)
+	p.unknown = nil // of what the parser read in vain
+	h, q := readTolerant(text, content, p.strange)
 	if !q.header() || err == nil && q.other > 0 {
 		return nil, false
 	}
@@ -174,7 +176,7 @@ func (p *parser) readHeader(content Span) (header, bool) {
 		}
 	default:
 		at, _ := lineAt(text, content.Start)
-		p.problem(at, ProblemSyntax, SeverityWarning, fmt.Sprintf("the header is not valid YAML and was read line by line: %v", err))
+		p.problem(at, ProblemSyntax, SeverityWarning, "the header is not valid YAML and was read line by line: "+yamlFault(err))
 	}
 	p.repeated(q.repeated...)
 	if q.cut {
@@ -243,6 +245,22 @@ func (p *parser) readYAML(content Span) (h header, mapping bool, err error) {
 	return y.h, true, nil
 }
 
+// yamlFault is what the YAML parser says, without its name and its line, which it
+// counts from the fence. Without an error it has read something that is no
+// mapping.
+func yamlFault(err error) string {
+	if err == nil {
+		return "a blank belongs behind the colon of a key"
+	}
+	why := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(why, "line "); ok {
+		if _, after, ok := strings.Cut(rest, ": "); ok {
+			why = after
+		}
+	}
+	return why
+}
+
 // yamlRoot parses into nodes, which never expands an alias.
 func yamlRoot(src string) (root *yaml.Node, err error) {
 	// The parser reports its own errors by value, but is large and walks hostile
@@ -288,6 +306,10 @@ func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
 			continue
 		}
 		prose, ok := knownKeys[key]
+		if !ok {
+			off := y.base + y.offset(k)
+			y.p.strange(key, Span{off, min(off+len(k.Value), y.base+len(y.src))})
+		}
 		if !ok || v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" {
 			continue
 		}

@@ -52,6 +52,7 @@ func digest(raw []byte) string {
 type parser struct {
 	doc     *Document
 	dropped int // problems beyond maxProblems
+	unknown []strangeKey
 }
 
 func (p *parser) decode(raw []byte) {
@@ -61,6 +62,10 @@ func (p *parser) decode(raw []byte) {
 	if d.bad >= 0 {
 		p.problem(Span{d.bad, d.bad + len("\uFFFD")}, ProblemEncoding, SeverityWarning,
 			"bytes that are not "+string(d.encoding)+" text are left out of the search")
+	}
+	if d.encoding != UTF8 && !d.bom {
+		p.problem(Span{}, ProblemUnmarked, SeverityWarning,
+			"this is "+string(d.encoding)+" without a byte order mark, which other programs cannot read; save it as UTF-8")
 	}
 }
 

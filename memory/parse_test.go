@@ -133,6 +133,11 @@ func TestParseRealFiles(t *testing.T) {
 					t.Errorf("eol %q:\n got %q %q %q %.200q\nwant %q %q %q %.200q", eol,
 						d.Title, d.Description, d.Type, d.BodyText(), tt.want.title, tt.want.description, tt.want.kind, body)
 				}
+				for _, p := range d.Problems {
+					if strings.Contains(p.Message, "nil") || strings.Contains(p.Message, "yaml:") {
+						t.Errorf("a problem in a library's words: %q", p.Message)
+					}
+				}
 				if d.TypeGiven != (tt.want.kind != "") {
 					t.Errorf("eol %q: TypeGiven %v", eol, d.TypeGiven)
 				}
@@ -309,6 +314,83 @@ func TestDocumentEmpty(t *testing.T) {
 	for file, want := range tests {
 		if got := memory.Parse([]byte(file)).Empty(); got != want {
 			t.Errorf("%q: empty %v, want %v", file, got, want)
+		}
+	}
+}
+
+// Unknown keys are told of when they look like a misspelling of a known one that
+// is missing, and else left to the programs that they belong to.
+func TestParseMisspeltKeys(t *testing.T) {
+	meant := map[string]string{
+		"expires": "expires_at", "expiresAt": "expires_at", "Expires At": "expires_at", "updated": "updated_at", "last-verified": "last_verified_at",
+		"namee": "name", "nmae": "name", "descripton": "description", "keyword": "keywords", "usage_scenario": "usage_scenarios", "usageScenarios": "usage_scenarios",
+		"pined": "pinned", "staus": "status", "superseeds": "supersedes", "catgory": "category",
+	}
+	for key, want := range meant {
+		for form, raw := range map[string]string{
+			"yaml":  "---\ntype: user\n" + key + ": 2026-01-01\n---\nBody.\n",
+			"lines": "---\ntype: user\nmodified: [2026\n" + key + ": 2026-01-01\n---\nBody.\n",
+			"open":  "---\ntype: user\n" + key + ": 2026-01-01\n\nBody.\n",
+		} {
+			d := memory.Parse([]byte(raw))
+			var found []string
+			for _, p := range d.Problems {
+				if p.Code == memory.ProblemKey {
+					found = append(found, p.Message)
+					if p.Severity != memory.SeverityInfo || !strings.Contains(d.Text[p.Span.Start:p.Span.End], key) {
+						t.Errorf("%s, %s: %+v", key, form, p)
+					}
+				}
+			}
+			if len(found) != 1 || !strings.Contains(found[0], "did you mean "+want+"?") {
+				t.Errorf("%s, %s: %q, want %s", key, form, found, want)
+			}
+		}
+	}
+	for _, key := range []string{"tags", "aliases", "date", "created", "author", "source", "summary", "globs", "paths", "game", "hype", "state", "model", "license", "version", "scope", "priority", "темы"} {
+		wantCodes(t, memory.Parse([]byte("---\ntype: user\n"+key+": x\n---\nBody.\n")))
+	}
+	// What is there in its right spelling is not missed.
+	wantCodes(t, memory.Parse([]byte("---\nname: a\nnames: b\nupdated_at: 2026-01-01\nupdated: never\n---\n")))
+	wantCodes(t, memory.Parse([]byte("---\nmetadata:\n  type: user\n  expires: 2026-01-01\n---\n")), memory.ProblemKey)
+}
+
+// UTF-16 is read without a byte order mark, too, and a problem says so.
+func TestParseUnmarkedUTF16(t *testing.T) {
+	texts := map[string]string{
+		"latin":    "---\nname: Größe\n---\nThe kestrel vault.\n",
+		"cyrillic": "---\nname: Пустельга\n---\nРезервные копии хранятся здесь.\r\n",
+		"chinese":  "退款 上一次 可以取消吗\n 只有在出发前二十四小时\n",
+		"hindi":    "क्या टिकट वापस हो सकता है\nहाँ, 24 घंटे पहले तक\n",
+		"gurmukhi": "ਕੀ ਟਿਕਟ ਵਾਪਸ ਹੋ ਸਕਦੀ ਹੈ\n",
+		"thai":     "จองที่นั่งไว้ได้นานเท่าไร\n สิบห้านาที\n",
+		"emoji":    "𝄞𝄞𝄞 😀 😀\n",
+		"short":    "a\n",
+	}
+	for name, text := range texts {
+		for order, enc := range map[binary.ByteOrder]memory.Encoding{binary.LittleEndian: memory.UTF16LE, binary.BigEndian: memory.UTF16BE} {
+			d := memory.Parse(utf16Bytes(text, order)[2:])
+			if d.Text != text || d.Encoding != enc || d.BOM || d.Lossy {
+				t.Errorf("%s, %s: %q as %s", name, enc, d.Text, d.Encoding)
+			}
+			wantCodes(t, d, memory.ProblemUnmarked)
+		}
+	}
+	// Also when the head of a long file ends inside a character.
+	long := utf16Bytes("a"+strings.Repeat("𝄞 ", memory.MaxFileBytes/4), binary.LittleEndian)[2:]
+	if d := memory.Parse(long); d.Encoding != memory.UTF16LE || d.Lossy || !d.Truncated {
+		t.Errorf("long: %s, lossy %v", d.Encoding, d.Lossy)
+	}
+}
+
+// Stray NULs make no other encoding of a text.
+func TestParseNULs(t *testing.T) {
+	for _, raw := range []string{
+		"The kestrel\x00vault\n", "abc\x00def\x00ghi\n", "\x00\x00\x00\x00\x00\x00", "a\x00\x00b", strings.Repeat("退款\x00", 40), "x\x00" + strings.Repeat("kestrel ", 900) + "\x00",
+	} {
+		d := memory.Parse([]byte(raw))
+		if d.Text != raw || d.Encoding != memory.UTF8 || len(d.Problems) == 0 || d.Problems[0].Code != memory.ProblemControl {
+			t.Errorf("%q: %q as %s, %+v", raw, d.Text, d.Encoding, d.Problems)
 		}
 	}
 }

@@ -134,14 +134,7 @@ type byteMap struct {
 }
 
 func newByteMap(raw []byte, d decoded) *byteMap {
-	m := &byteMap{raw: raw, d: d}
-	switch {
-	case d.encoding != UTF8:
-		m.pos = 2
-	case d.bom:
-		m.pos = 3
-	}
-	return m
+	return &byteMap{raw: raw, d: d, pos: d.head}
 }
 
 // offset is where the character at an offset of the text begins in the bytes; ok

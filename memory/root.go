@@ -44,6 +44,9 @@ type Root struct {
 	ReadOnly  bool
 	Untrusted bool
 	Refused   string // why it must not be served; empty if it may be
+	// Also are the other scopes that the same directory was named under, in vain,
+	// parted by blanks.
+	Also string
 }
 
 // closed tells whether nothing of the root may be looked at.
@@ -86,6 +89,7 @@ func resolveRoots(configs []RootConfig) ([]resolvedRoot, error) {
 			roots[i].ReadOnly = roots[i].ReadOnly || r.ReadOnly
 			roots[i].Untrusted = roots[i].Untrusted || r.Untrusted
 			roots[i].Folders = roots[i].Folders.join(r.Folders)
+			roots[i].also(r.Scope)
 			if r.Refused != "" {
 				roots[i].Refused, roots[i].fault, roots[i].missing = r.Refused, r.fault, false
 			}
@@ -121,7 +125,7 @@ func resolveRoot(c RootConfig) (resolvedRoot, error) {
 	real, err := resolvePath(abs)
 	switch {
 	case err != nil:
-		real, r.fault = abs, "cannot be resolved: "+reason(err)
+		real, r.fault = abs, "cannot be resolved: "+unresolved(err)
 	case c.Refused != "":
 		r.fault = c.Refused
 	case c.Untrusted:
@@ -133,6 +137,34 @@ func resolveRoot(c RootConfig) (resolvedRoot, error) {
 	sum := sha256.Sum256([]byte(real))
 	r.ID = hex.EncodeToString(sum[:])[:rootIDLen]
 	return r, nil
+}
+
+// also notes a further scope that the directory was named under.
+func (r *Root) also(s Scope) {
+	if s != r.Scope && !slices.Contains(strings.Fields(r.Also), string(s)) {
+		r.Also = strings.TrimSpace(r.Also + " " + string(s))
+	}
+}
+
+// Twice says that the same directory was named under several scopes, and which
+// one it is served under; empty when it was not.
+func (r *Root) Twice() string {
+	if r.Also == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is named as %s and as %s; one directory has one scope, and it is served as %s",
+		r.Path, r.Scope, strings.Join(strings.Fields(r.Also), " and as "), r.Scope)
+}
+
+// unresolved is why the symlinks of a path cannot be followed.
+func unresolved(err error) string {
+	why := reason(err)
+	// Neither the error nor its text says so everywhere: a link that leads to
+	// itself is followed a bounded number of times.
+	if strings.Contains(why, "too many") {
+		return "its symlinks lead in a circle"
+	}
+	return why
 }
 
 // resolvePath follows the symlinks of path as far as it exists.

@@ -34,8 +34,9 @@ func (q quality) header() bool {
 // readTolerant reads a header line by line: "key: value" with the value as it
 // stands, quoted or not, lists, block texts, and the metadata map. It accepts
 // what people write and YAML does not.
-func readTolerant(text string, content Span) (header, quality) {
-	t := tolerant{text: text, h: header{}}
+// strange is told of unknown keys.
+func readTolerant(text string, content Span, strange func(key string, at Span)) (header, quality) {
+	t := tolerant{text: text, h: header{}, strange: strange}
 	t.read(content)
 	return t.h, t.q
 }
@@ -73,11 +74,12 @@ func leadingKeys(text string, content Span) Span {
 }
 
 type tolerant struct {
-	text string
-	h    header
-	q    quality
-	list bool // the places of keys are wanted
-	keys []Key
+	text    string
+	h       header
+	q       quality
+	strange func(key string, at Span) // nil when nobody asks
+	list    bool                      // the places of keys are wanted
+	keys    []Key
 }
 
 func (t *tolerant) line(s Span) string { return strings.TrimRight(t.text[s.Start:s.End], whitespace) }
@@ -251,6 +253,9 @@ func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 		}
 	}
 	if !known(key) {
+		if t.strange != nil {
+			t.strange(key, at)
+		}
 		return
 	}
 	if _, ok := t.h[prefix+key]; ok && len(t.q.repeated) <= maxProblems {

@@ -38,6 +38,7 @@ const (
 const (
 	DegradedLoading          = "catalog_loading"
 	DegradedWatch            = "watch_degraded"
+	DegradedRoot             = "root_unavailable"
 	DegradedModelUnavailable = "model_unavailable"
 	DegradedModelTimeout     = "model_timeout"
 	DegradedModelInvalid     = "model_invalid"
@@ -278,9 +279,16 @@ func (e *Engine) ask(ctx context.Context, q Query, docs []*memory.Document, exce
 	}
 	chosen, unknown := m.choose(ids, limit)
 	if len(chosen) == 0 && unknown > 0 {
-		return nil, m, &Degraded{DegradedModelInvalid, fmt.Sprintf("the model named %d memories and none of them is in its list", unknown)}
+		return nil, m, &Degraded{DegradedModelInvalid, namedUnknown(unknown)}
 	}
 	return chosen, m, nil
+}
+
+func namedUnknown(n int) string {
+	if n == 1 {
+		return "the model named one memory, and that is not in its list"
+	}
+	return fmt.Sprintf("the model named %d memories, and none of them is in its list", n)
 }
 
 func modelFault(err error) *Degraded {

@@ -156,13 +156,8 @@ func (p *program) choose(f *rootFlags) (configs []memory.RootConfig, found *surr
 	if configs, err = parseRoots(f.named); err != nil {
 		return nil, nil, err
 	}
-	for _, c := range configs {
-		if err := checkRoot(c); err != nil {
-			return nil, nil, err
-		}
-	}
 	if len(configs) > 0 {
-		return configs, nil, nil
+		return configs, nil, p.checkNamed(f, configs)
 	}
 	if found, err = p.lookAround(f); err != nil {
 		return nil, nil, err
@@ -182,6 +177,40 @@ func (p *program) choose(f *rootFlags) (configs []memory.RootConfig, found *surr
 		}
 	}
 	return configs, found, nil
+}
+
+// checkNamed tells a person at once which of the roots that were named are not
+// there. Others are read all the same; it is an error when there are none.
+func (p *program) checkNamed(f *rootFlags, configs []memory.RootConfig) error {
+	var faults []error
+	for _, c := range configs {
+		if err := checkRoot(c); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	switch {
+	case f.shows: // as a state
+		return nil
+	case len(faults) == len(configs):
+		return allFaults(faults)
+	}
+	for _, err := range faults {
+		fmt.Fprintf(p.stderr, "memls: %s; it is left out\n", safeLine(err.Error()))
+	}
+	return nil
+}
+
+// allFaults is several faults as one; the exit code is that of the first.
+func allFaults(faults []error) error {
+	var texts []string
+	for _, err := range faults {
+		texts = append(texts, err.Error())
+	}
+	var first *exitError
+	if !errors.As(faults[0], &first) || len(faults) == 1 {
+		return faults[0]
+	}
+	return &exitError{first.code, errors.New(strings.Join(texts, "; "))}
 }
 
 // surroundingsJSON is how status and doctor tell where they looked.

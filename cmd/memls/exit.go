@@ -15,8 +15,8 @@ const (
 
 const exitHelp = `
 Exit codes: 0 found, or done; 1 nothing found (eval: below the figure asked
-for; serve: the client left without a shutdown); 2 wrong usage or bad input;
-3 the environment failed.`
+for; status: no root can be read; serve: the connection ended without a
+shutdown); 2 wrong usage or bad input; 3 the environment failed.`
 
 // exitError ends the program with a code. Without an err nothing is printed:
 // what there was to say has been said.

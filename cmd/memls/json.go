@@ -25,11 +25,13 @@ superseded, expired), score, and why: a list of
 `
 
 const recallJSONHelp = `
---json prints one object: query, strategy (none, heuristic, model), status,
-documents, retracted (refs of fast documents that the model withdrew), degraded
-(a list of {reason, detail}), matches, memories, skipped, roots (a list of {scope,
-path, state, memories}), sample (true: the built-in memory), rankMs, refineMs,
-loadMs and totalMs (milliseconds, with decimals).
+--json prints one object: query, strategy (none, heuristic, model), status
+(delivered, no_relevant_results, and, when the model failed and nothing was
+found without it, timed_out or failed), documents, retracted (refs of fast
+documents that the model withdrew), degraded (a list of {reason, detail}),
+matches, memories, skipped, roots (a list of {scope, path, state, memories}),
+sample (true: the built-in memory), rankMs, refineMs, loadMs and totalMs
+(milliseconds, with decimals).
 ` + documentJSONHelp + `Here it also has phase: fast or refined.
 `
 
@@ -156,7 +158,7 @@ func (v recallJSON) settled(r *recalled) error {
 		searchedJSON
 		RefineMs float64 `json:"refineMs"`
 	}{
-		Query: r.query.Text, Strategy: r.selection.Strategy, Status: r.selection.Status,
+		Query: r.query.Text, Strategy: r.selection.Strategy, Status: r.status(),
 		Documents: []documentJSON{}, Retracted: append([]string{}, r.selection.Retract...), Degraded: []degradedJSON{},
 		searchedJSON: newSearchedJSON(r.opened, r.ranking.Total, r.ranked, r.total), RefineMs: rounded(r.refined),
 	}

@@ -86,22 +86,26 @@ choice. Without a model everything works, too.
 A memory root is a directory of Markdown files with a scope: project, user or
 team. In a project, the roots that qwen-code, Claude Code and people keep are
 found; name others with --root. When there are none, a built-in sample memory
-is used.
+is used, by every command but serve.
 ` + exitHelp,
 		Example: `  memls recall "why is retryBudget different for Nordhavn"
   memls recall "座位保留多久" --root project=.memory --root user=$HOME/notes
   memls doctor
   memls serve --stdio --root project=.memory`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		PersistentPreRunE: checkGroups,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.logFile, "log", "", "append the log to `FILE` instead of standard error")
 	flags.StringVar(&p.logLevel, "log-level", "", "log from this `LEVEL` on: debug, info, warn, error, off (default: error; serve: info)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagError)
 	complete(root, "log-level", logLevels...)
+	root.Version = currentBuild().Version // makes --version
+	root.SetVersionTemplate(currentBuild().String() + "\n")
 	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.serveCommand(), p.evalCommand(), p.versionCommand())
 	root.AddCommand(p.statsCommand())
+	strictHelp(root)
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +53,18 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 	}
 	o.took = time.Since(began)
 	if o.sample {
-		fmt.Fprintf(p.stderr, "memls: no memory roots found: using the built-in sample memory (%s of an invented project); name yours with --root DIR\n",
+		fmt.Fprintf(p.stderr, "memls: no memories are kept for this directory: using the built-in sample (%s of an invented project); name yours with --root DIR\n",
 			count(o.snap.Len(), "note"))
 	}
-	if f.shows && found != nil {
+	for _, r := range o.status {
+		if twice := r.Root.Twice(); twice != "" {
+			fmt.Fprintf(p.stderr, "memls: %s\n", safeLine(twice))
+		}
+	}
+	if f.shows {
 		return o, nil
 	}
-	return o, o.served(p)
+	return o, o.served(p, found == nil)
 }
 
 func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
@@ -78,22 +84,31 @@ func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
 	return nil
 }
 
-// served says which roots cannot be read. It is an error only when none can.
-func (o *opened) served(p *program) error {
-	var broken []string
+// broken tells whether a root is not there, or cannot be read.
+func broken(r memory.RootStatus) bool {
+	return r.State == memory.StateError || r.State == memory.StateMissing
+}
+
+// served says which roots cannot be read. It is an error only when none can. Of
+// roots that were named it has been said which are not there.
+func (o *opened) served(p *program, named bool) error {
+	var faults []string
 	for _, r := range o.status {
 		if r.Root.Untrusted || r.Root.Refused != "" {
 			continue // reported when it was found
 		}
-		if r.State == memory.StateError || r.State == memory.StateMissing {
-			broken = append(broken, fmt.Sprintf("memory root %s: %s", r.Root.Path, r.Reason))
+		if named && checkRoot(memory.RootConfig{Path: r.Root.Path}) != nil {
+			continue
+		}
+		if broken(r) {
+			faults = append(faults, fmt.Sprintf("memory root %s: %s", r.Root.Path, r.Reason))
 		}
 	}
-	if len(broken) > 0 && len(broken) == len(o.status) {
-		return failure(errors.New(strings.Join(broken, "; ")))
+	if len(o.status) > 0 && !slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r) }) {
+		return failure(errors.New(strings.Join(faults, "; ")))
 	}
-	for _, b := range broken {
-		fmt.Fprintf(p.stderr, "memls: %s\n", safeLine(b))
+	for _, f := range faults {
+		fmt.Fprintf(p.stderr, "memls: %s; it is left out\n", safeLine(f))
 	}
 	return nil
 }

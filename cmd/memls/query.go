@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,19 +54,25 @@ func (f *filterFlags) add(cmd *cobra.Command, limit, most int) {
 	flags := cmd.Flags()
 	f.roots.add(cmd)
 	flags.StringSliceVar(&f.scopes, "scope", nil, "only memories of this `SCOPE`: project, user, team; may be repeated")
-	flags.StringSliceVar(&f.types, "type", nil, "only memories of this `TYPE`: user, feedback, project, reference or any other; may be repeated")
+	flags.StringSliceVar(&f.types, "type", nil, "only memories of this `TYPE`: user, feedback, project, reference, any other, or untyped for those without one; may be repeated")
 	flags.IntVar(&f.limit, "limit", limit, fmt.Sprintf("at most `N` memories, 1 to %d", most))
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	addColorFlag(cmd, &f.color)
 	complete(cmd, "scope", string(memory.ScopeProject), string(memory.ScopeUser), string(memory.ScopeTeam))
-	complete(cmd, "type", memory.TypeUser, memory.TypeFeedback, memory.TypeProject, memory.TypeReference)
+	complete(cmd, "type", memory.TypeUser, memory.TypeFeedback, memory.TypeProject, memory.TypeReference, untyped)
 }
+
+// untyped stands for the type of a memory that has none.
+const untyped = "untyped"
 
 // query checks the flags and makes a query of them.
 func (f *filterFlags) query(text string, most int) (recall.Query, error) {
 	q := recall.Query{Text: text, Limit: f.limit, Types: f.types, Now: time.Now()}
 	if f.limit < 1 || f.limit > most {
 		return q, usagef("--limit %d is not within 1 to %d", f.limit, most)
+	}
+	if slices.Contains(f.types, untyped) {
+		q.Types = append(slices.Clone(f.types), "")
 	}
 	for _, s := range f.scopes {
 		if !memory.Scope(s).Valid() {
@@ -120,9 +127,23 @@ func (f *modelFlags) client(opts ...model.Option) (recall.Model, error) {
 	}
 	c, err := model.New(cfg, opts...)
 	if err != nil {
-		return nil, usage(err)
+		return nil, modelError(err)
 	}
 	return c, nil
+}
+
+// modelSettings are the flags of a model's settings.
+var modelSettings = map[model.Setting]string{
+	model.SettingBaseURL: "model-url", model.SettingName: "model", model.SettingKey: "model-key-env", model.SettingTimeout: "model-timeout",
+}
+
+// modelError names the flag of the setting that is wrong.
+func modelError(err error) error {
+	var e *model.SettingError
+	if errors.As(err, &e) && modelSettings[e.Setting] != "" {
+		return usagef("--%s: %s", modelSettings[e.Setting], e.Problem)
+	}
+	return usage(err)
 }
 
 // options are the flags as a server takes them, or nil when they name no model.
@@ -132,8 +153,8 @@ func (f *modelFlags) options() (*lsp.ModelOptions, error) {
 	if err != nil || !named {
 		return nil, err
 	}
-	if _, err := model.New(cfg); err != nil { // a wrong URL is better told now than at the first recall
-		return nil, usage(err)
+	if err := cfg.Check(); err != nil { // a wrong URL is better told now than at the first recall
+		return nil, modelError(err)
 	}
 	return &lsp.ModelOptions{
 		BaseURL: cfg.BaseURL, Name: cfg.Name, APIKeyEnv: f.keyEnv, RequestTimeoutMs: int(f.timeout.Milliseconds()),

@@ -80,6 +80,19 @@ func (r *recalled) kept() []recall.Hit {
 // hits are all that the recall came to, the fast ones first.
 func (r *recalled) hits() []recall.Hit { return slices.Concat(r.kept(), r.selection.Hits) }
 
+// status is what became of the recall as a whole: that of the selection speaks of
+// the refined result alone.
+func (r *recalled) status() string {
+	switch s := r.selection.Status; {
+	case len(r.hits()) > 0:
+		return recall.StatusDelivered
+	case s == recall.StatusAlreadyDelivered, s == recall.StatusDelivered:
+		return recall.StatusNoRelevant
+	default:
+		return s
+	}
+}
+
 func (p *program) recall(ctx context.Context, f *recallFlags, args []string) (err error) {
 	text, err := p.question(args)
 	if err != nil {

@@ -70,7 +70,7 @@ func placeOf(d *memory.Document) string { return safeLine(d.Root.Prefix + ":" + 
 func about(d *memory.Document, now time.Time) string {
 	kind := d.Type
 	if kind == "" {
-		kind = "untyped"
+		kind = untyped
 	}
 	s := placeOf(d) + " · " + safeLine(kind) + " · " + ago(recall.AgeDays(d, now))
 	if d.Pinned {
@@ -173,8 +173,11 @@ func because(why []recall.Why) string {
 
 // summary tells how the result came about.
 func (v *recallPage) summary(r *recalled) {
-	v.out.hanging("", fmt.Sprintf("%s: %d fast in %s, %d refined in %s. %s in all, %s of it reading.", matches(r.ranking.Total),
-		len(r.fast), milliseconds(r.ranked), len(r.selection.Hits), milliseconds(r.refined), milliseconds(r.total), milliseconds(r.took)))
+	s := fmt.Sprintf("%s: %d fast in %s", matches(r.ranking.Total), len(r.fast), milliseconds(r.ranked))
+	if r.asked || len(r.selection.Hits) > 0 {
+		s += fmt.Sprintf(", %d refined in %s", len(r.selection.Hits), milliseconds(r.refined))
+	}
+	v.out.hanging("", fmt.Sprintf("%s. %s in all, %s of it reading.", s, milliseconds(r.total), milliseconds(r.took)))
 	v.out.hanging("", r.searched())
 }
 

@@ -56,7 +56,10 @@ func checkRoot(c memory.RootConfig) error {
 		}
 		return usagef("memory root %s does not exist", c.Path)
 	case err != nil:
-		return failure(fmt.Errorf("memory root: %w", err))
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		return failure(fmt.Errorf("memory root %s cannot be read: %w", c.Path, err))
 	case !info.IsDir():
 		return usagef("memory root %s is not a directory", c.Path)
 	}

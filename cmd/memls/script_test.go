@@ -50,7 +50,7 @@ func guarded() {
 //	in-order TEXT…             wants the texts in stdout, in that order
 //	empty DIR                  wants a directory without entries
 //	model STEP [TITLE…]        starts a model endpoint; its URL is in $MODEL
-//	asked TEXT                 wants TEXT in what the endpoint was asked
+//	[!] asked TEXT             wants TEXT in what the endpoint was asked, or not
 //	bytes FILE TEXT            writes TEXT, a Go string, to a file
 func TestScripts(t *testing.T) {
 	memory, err := filepath.Abs(filepath.Join("..", "..", "testdata", "memory"))
@@ -176,7 +176,8 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	steps := map[string]modeltest.Step{
-		"choose": modeltest.Choose(args[1:]...), "unknown": modeltest.IDs("m998", "m999"), "prose": modeltest.Prose(),
+		"choose": modeltest.Choose(args[1:]...), "think": modeltest.ThinkerChoosing(2000, "reasoning", args[1:]...),
+		"ramble": modeltest.Length("Well, "), "unknown": modeltest.IDs("m998", "m999"), "prose": modeltest.Prose(),
 		"html":  func(c *modeltest.Call) { c.Reply(200, "text/html", "<html><body>Sign in</body></html>") },
 		"stall": func(c *modeltest.Call) { c.Wait(nil) },
 	}
@@ -192,7 +193,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func asked(ts *testscript.TestScript, neg bool, args []string) {
-	positive(ts, neg, args, 1)
+	positive(ts, false, args, 1)
 	s, ok := endpoints.get(ts)
 	if !ok {
 		ts.Fatalf("no model endpoint")
@@ -201,7 +202,10 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	for _, r := range s.Requests() {
 		fmt.Fprintln(&all, r.Path, r.Header.Get("Authorization"), string(r.Body))
 	}
-	if !strings.Contains(all.String(), args[0]) {
+	switch has := strings.Contains(all.String(), args[0]); {
+	case !neg && !has:
 		ts.Fatalf("the endpoint was not asked %q but\n%s", args[0], all.String())
+	case neg && has:
+		ts.Fatalf("the endpoint was asked %q:\n%s", args[0], all.String())
 	}
 }

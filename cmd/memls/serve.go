@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/memory"
@@ -36,8 +39,9 @@ client leaves, a signal comes, or the process that started it has gone.
 
 Roots and a model that the client names in initializationOptions go before those
 of the flags; without either, the memories of the workspace folders are found
-where agents and people keep them. Nothing but the protocol is written to standard output; the log
-goes to standard error.
+where agents and people keep them. When there are none, nothing is recalled; the
+built-in sample memory is not served. Nothing but the protocol is written to
+standard output; the log goes to standard error.
 ` + exitHelp,
 		Example: `  memls serve --stdio
   memls serve --stdio --root project=.memory --root user=$HOME/notes
@@ -77,6 +81,9 @@ func (p *program) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer closeLog()
+	if in, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		fmt.Fprintln(p.stderr, "memls: serve waits on standard input for an editor or an agent that speaks the Language Server Protocol; it is of no use at a terminal. To ask something yourself, use memls recall. Ctrl-C ends it.")
+	}
 	log.Info("memls serves", "version", currentBuild().Version, "roots", len(roots))
 	stream := stdio{Reader: p.stdin, Writer: p.protocol, closers: []io.Closer{p.protocol}}
 	if in, ok := p.stdin.(io.Closer); ok {
@@ -91,7 +98,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags) error {
 	})
 	switch {
 	case err != nil:
-		return failure(err)
+		return &exitError{code, err}
 	case ctx.Err() != nil:
 		return nil // a signal asked for the end
 	}

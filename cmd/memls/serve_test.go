@@ -358,6 +358,40 @@ func TestServeMissingRoot(t *testing.T) {
 	}
 }
 
+// What becomes of the roots stands in the log: also of one that cannot be served.
+func TestServeLogsItsRoots(t *testing.T) {
+	good, file := notes(t), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := startServer(t, "--root", good, "--root", "user="+good, "--root", "team="+file)
+	e.initialize(nil)
+	e.recall("s", "t", "kestrel vault")
+	if code := e.leave(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{
+		`level=WARN msg="memory root" path=` + file + ` scope=team state=error reason="not a directory"`,
+		`msg="memory root" path=` + good + ` scope=project state=ready memories=`,
+		`level=WARN msg="memory root named twice" detail="` + good + ` is named as project and as user;`,
+	} {
+		if n := strings.Count(e.stderr.String(), want); n != 1 {
+			t.Errorf("%s stands %d times in the log:\n%s", want, n, e.stderr.String())
+		}
+	}
+}
+
+// What is no frame ends the connection like a client that goes without a word.
+func TestServeNonsense(t *testing.T) {
+	e := startServer(t, "--root", notes(t))
+	if _, err := io.WriteString(e.in, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code := e.exitCode(); code != exitNothing || !strings.Contains(e.stderr.String(), `line "hello" has no colon`) {
+		t.Errorf("exit code %d, want %d\n%s", code, exitNothing, e.stderr.String())
+	}
+}
+
 // A client that goes without a word is an end of its own kind, before and after initialize.
 func TestServeInputEnds(t *testing.T) {
 	for _, initialized := range []bool{false, true} {

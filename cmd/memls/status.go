@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,12 @@ out for that), and how a server would notice changes.
 scope, path, real, profile, state, reason, readOnly, onDisk, catalogued,
 hasIndex, index: {listed, missing, unlisted, repeated, lines, bytes, tooLarge}
 (how a MEMORY.md and the files beside it agree), skipped: [{path, reason}],
-problems: [{path, line, code, severity, message}], watch: {mode, reason}}. state is ready, degraded, missing, untrusted
-or error; severity is error, warning or info. Without --root also project,
-trusted, discovered, a list of {profile, scope, path, state, reason} with state
-served, new, absent, untrusted, refused or off, and notes.
+problems: [{path, line, code, severity, message}], watch: {mode, reason}}. state
+is ready, degraded, missing, untrusted or error; severity is error, warning or
+info; mode is fsnotify, poll or none. notes says what was set and could not be
+followed. Without --root also project, trusted, and discovered, a list of
+{profile, scope, path, state, reason} with state served, new, absent, untrusted,
+refused or off.
 ` + exitHelp,
 		Example: `  memls status --root .memory --root user=$HOME/notes
   memls status --root .memory --all
@@ -79,7 +82,10 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
 	if f.json {
-		return p.statusJSON(o)
+		if err := p.statusJSON(o); err != nil {
+			return err
+		}
+		return exit(statusCode(o))
 	}
 	for i, r := range o.status {
 		if i > 0 {
@@ -97,7 +103,18 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 		out.looked(o.found, f.all)
 	}
 	out.printf("\n%s in %s, read in %s\n", count(o.snap.Len(), "memory"), count(len(o.status), "root"), milliseconds(o.took))
-	return p.print(out)
+	if err := p.print(out); err != nil {
+		return err
+	}
+	return exit(statusCode(o))
+}
+
+// statusCode is the exit code of a status that could be shown.
+func statusCode(o *opened) int {
+	if len(o.status) == 0 || slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r) }) {
+		return exitOK
+	}
+	return exitNothing
 }
 
 // root prints what stands below the name of a root.
@@ -124,13 +141,27 @@ func (p *page) root(r memory.RootStatus, problems []fileProblem, all bool) {
 		shown = shown[:min(len(shown), shownEntries)]
 	}
 	if len(r.Skipped) > 0 {
-		p.printf("  skipped   %d\n", len(r.Skipped))
+		p.printf("  skipped   %s\n", skips(r))
 	}
 	for _, s := range shown {
 		p.hanging("            ", safeLine(s.Path)+": "+safeLine(s.Reason))
 	}
 	p.more(len(r.Skipped) - len(shown))
 	p.problems(problems, all)
+}
+
+// skips counts what is not read: files that are memories by their name, and
+// others, such as links and folders.
+func skips(r memory.RootStatus) string {
+	files := min(max(r.OnDisk-r.Catalogued, 0), len(r.Skipped))
+	others := len(r.Skipped) - files
+	switch {
+	case others == 0:
+		return fmt.Sprint(files)
+	case files == 0:
+		return fmt.Sprintf("%d, no memories", others)
+	}
+	return fmt.Sprintf("%d: %s, and %d that%s none", len(r.Skipped), count(files, "memory"), others, isAre(others))
 }
 
 func (p *page) problems(problems []fileProblem, all bool) {
@@ -251,6 +282,11 @@ func (p *program) statusJSON(o *opened) error {
 		Roots    []rootStatusJSON `json:"roots"`
 		surroundingsJSON
 	}{o.snap.Len(), o.sample, rounded(o.took), newRootsJSON(o), newSurroundingsJSON(o.found)}
+	for _, r := range o.status {
+		if twice := r.Root.Twice(); twice != "" {
+			out.Notes = append(out.Notes, twice)
+		}
+	}
 	return p.printJSON(out)
 }
 
@@ -260,7 +296,7 @@ func newRootsJSON(o *opened) []rootStatusJSON {
 		j := rootStatusJSON{
 			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, Profile: r.Root.Profile, State: string(r.State), Reason: r.Reason,
 			ReadOnly: r.Root.ReadOnly, OnDisk: r.OnDisk, Catalogued: r.Catalogued, HasIndex: r.HasIndex,
-			Skipped: []skipJSON{}, Problems: problemsOf(o.snap, r.Root), Watch: watchJSON{r.Watch.Mode, r.Watch.Reason},
+			Skipped: []skipJSON{}, Problems: problemsOf(o.snap, r.Root), Watch: watchJSON{cmp.Or(r.Watch.Mode, "none"), r.Watch.Reason},
 		}
 		for _, s := range r.Skipped {
 			j.Skipped = append(j.Skipped, skipJSON{s.Path, s.Reason})

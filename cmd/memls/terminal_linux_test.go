@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"os"
@@ -38,6 +39,31 @@ func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
 		t.Fatal(err)
 	}
 	return screen, tty
+}
+
+// A person who starts serve at a terminal is told what it waits for; an editor,
+// which starts it over pipes, is not.
+func TestServeAtATerminal(t *testing.T) {
+	_, tty := terminal(t, 60)
+	cmd := exec.CommandContext(t.Context(), binary(t), "serve", "--log-level", "off")
+	cmd.Stdin = tty
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil || !strings.Contains(line, "use memls recall") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // On a terminal matched words are marked, unless the person or the terminal says no, and lines fit.

@@ -47,6 +47,18 @@ func currentBuild() build {
 	return b
 }
 
+// String is the build on one line.
+func (b build) String() string {
+	s := fmt.Sprintf("memls %s (%s, %s/%s, protocol %d", b.Version, b.Go, b.OS, b.Arch, b.Protocol)
+	if b.Revision != "" {
+		s += fmt.Sprintf(", source %.12s", b.Revision)
+		if b.Modified {
+			s += " with changes"
+		}
+	}
+	return s + ")"
+}
+
 func (p *program) versionCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
@@ -58,6 +70,7 @@ func (p *program) versionCommand() *cobra.Command {
 known), go, os, arch, protocol (version of the memory methods).
 ` + exitHelp,
 		Example: `  memls version
+  memls --version
   memls version --json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -66,14 +79,7 @@ known), go, os, arch, protocol (version of the memory methods).
 				return worked(p.printJSON(b))
 			}
 			out := &page{}
-			out.printf("memls %s (%s, %s/%s, protocol %d", b.Version, b.Go, b.OS, b.Arch, b.Protocol)
-			if b.Revision != "" {
-				out.printf(", source %.12s", b.Revision)
-				if b.Modified {
-					out.printf(" with changes")
-				}
-			}
-			out.printf(")\n")
+			out.printf("%s\n", b)
 			return worked(p.print(out))
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -39,6 +40,14 @@ func Load(dir string) (*Set, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("labelled set %s: %w", dir, err)
+	}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("labelled set %s: there is no such directory", dir)
+	case err != nil:
+		return nil, fmt.Errorf("labelled set: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("labelled set %s: not a directory", dir)
 	}
 	own, err := exists(filepath.Join(dir, casesFile))
 	if err != nil {
@@ -141,12 +150,41 @@ func decode(line []byte, into any, strict bool) error {
 		dec.DisallowUnknownFields()
 	}
 	if err := dec.Decode(into); err != nil {
-		return err
+		return jsonFault(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("text after the JSON object: one object a line")
 	}
 	return nil
+}
+
+// jsonFault words what the decoder says of a line.
+func jsonFault(err error) error {
+	var (
+		kind   *json.UnmarshalTypeError
+		syntax *json.SyntaxError
+	)
+	key, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case unknown:
+		return fmt.Errorf("unknown key %s", key)
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("%s %s where an object belongs", article(kind.Value), kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%q is %s %s, which does not belong there", kind.Field, article(kind.Value), kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not valid JSON at byte %d", syntax.Offset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the JSON object is not closed")
+	}
+	return err
+}
+
+func article(noun string) string {
+	if strings.HasPrefix(noun, "a") || strings.HasPrefix(noun, "o") {
+		return "an"
+	}
+	return "a"
 }
 
 func (l *loader) ownDoc(line []byte, at *origin) error {

@@ -24,8 +24,9 @@ var allMetrics = []metric{
 	{"no-result recall", "quiet-R", func(s *Summary) Figure { return s.NoResultRecall }},
 }
 
-// briefMetrics are those of the side-by-side table of slices.
-var briefMetrics = []metric{allMetrics[1], allMetrics[4], allMetrics[6]}
+// briefMetrics are those of the side-by-side table of slices: what an agent gets, and what it is spared. More would not fit a
+// terminal.
+var briefMetrics = []metric{allMetrics[1], allMetrics[6]}
 
 // WriteJSON writes the whole report, every answer included, as one indented JSON object.
 func (r *Report) WriteJSON(w io.Writer) error {
@@ -38,7 +39,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// WriteText writes the report as a person reads it, in percent: all metrics overall, then Recall@5, nDCG@5 and no-result recall
+// WriteText writes the report as a person reads it, in percent: all metrics overall, then Recall@5 and no-result recall
 // by slice and by language, the rankers side by side. With full, every metric of every slice and language follows.
 func (r *Report) WriteText(w io.Writer, full bool) error {
 	var b strings.Builder
@@ -55,9 +56,10 @@ func (r *Report) WriteText(w io.Writer, full bool) error {
 }
 
 const legend = `
-All figures in percent; n/a where there is no case to measure. "random" is what shuffling would score on average; "qwen-code" is
-a frozen copy of the scorer that qwen-code 0.24.4 ships. No-result recall (quiet-R): of the queries that nothing answers, the
-share answered with nothing; no-result precision (quiet-P): of the queries answered with nothing, the share that nothing answers.
+All figures in percent; n/a where there is no case to measure. "random" is what shuffling would
+score on average; "qwen-code" is a frozen copy of the scorer that qwen-code 0.24.4 ships. No-result
+recall (quiet-R): of the queries that nothing answers, the share answered with nothing; no-result
+precision (quiet-P): of the queries answered with nothing, the share that nothing answers.
 `
 
 func (r *Report) writeHead(b *strings.Builder) {

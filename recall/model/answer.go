@@ -17,18 +17,16 @@ const maxEcho = 8 << 10
 // judge takes the object out of a completion. seen is t with what the answer
 // betrays of the endpoint: that it thinks, or that it ignored what it was asked
 // for by response_format.
-func judge(r Request, t traits, res openai.ChatCompletionResponse) (raw json.RawMessage, seen traits, bad *unusable) {
+func judge(r Request, t traits, res completion) (raw json.RawMessage, seen traits, bad *unusable) {
 	if len(res.Choices) == 0 {
 		return nil, t, &unusable{detail: "the answer holds no choice"}
 	}
 	choice := res.Choices[0]
-	said := spoken(choice.Message)
-	thought := choice.Message.ReasoningContent != ""
-	answer, inline := afterThinking(said)
-	if thought || inline {
+	answer, inline := afterThinking(spoken(choice.Message))
+	if res.thought || inline {
 		t.thinks = true
 	}
-	if bad := withheld(r, choice, answer, t.thinks); bad != nil {
+	if bad := withheld(r, t, res, answer); bad != nil {
 		return nil, t, bad
 	}
 	raw, bare := object(answer)
@@ -54,25 +52,82 @@ func judge(r Request, t traits, res openai.ChatCompletionResponse) (raw json.Raw
 	return raw, t, nil
 }
 
-// withheld answers why there is no whole answer to look at, if so.
-func withheld(r Request, choice openai.ChatCompletionChoice, answer string, thinks bool) *unusable {
+// withheld answers why there is no whole answer to look at, if so. t is the
+// dialect that was asked in, and whether the model thinks.
+func withheld(r Request, t traits, res completion, answer string) *unusable {
+	choice := res.Choices[0]
+	limit := t.limit(r)
 	switch {
 	case choice.Message.Refusal != "":
 		return &unusable{detail: "the model refused: " + choice.Message.Refusal, final: true}
 	case choice.FinishReason == openai.FinishReasonContentFilter:
 		return &unusable{detail: "the endpoint's content filter withheld the answer", final: true}
-	case choice.FinishReason == openai.FinishReasonLength:
-		detail := "the answer was cut off at the endpoint's token limit"
-		if r.MaxTokens > 0 {
-			detail = fmt.Sprintf("the answer was cut off at its token limit (%d asked for)", r.MaxTokens)
-		}
-		return &unusable{detail: detail}
-	case answer == "" && thinks:
-		return &unusable{detail: "the model thought and then answered nothing"}
+	case choice.FinishReason == openai.FinishReasonLength,
+		// Not every endpoint says so.
+		answer == "" && limit > 0 && res.Usage.CompletionTokens >= limit:
+		// Thinking is not counted everywhere.
+		own := ownLimit(limit, res.Usage.CompletionTokens) && (answer != "" || !t.thinks)
+		return &unusable{detail: cutOff(limit, res.Usage.CompletionTokens, t.thinks), short: !own}
+	case answer == "" && t.thinks:
+		return &unusable{detail: "the model thought and then answered nothing", short: t.room == roomNone}
 	case answer == "":
 		return &unusable{detail: "the answer is empty"}
 	}
 	return nil
+}
+
+// ownLimit tells whether an answer was cut off clearly before the limit that was
+// asked for, so that a higher one would change nothing. spent is what was used;
+// 0 is unknown. Both are tokens.
+func ownLimit(limit, spent int) bool {
+	return limit == 0 || 0 < spent && spent < limit-limit/10
+}
+
+// cutOff says where an answer was cut off, and what would help.
+func cutOff(limit, spent int, thinks bool) string {
+	switch {
+	case ownLimit(limit, spent):
+		return "the answer was cut off at the endpoint's own limit: give its model a larger context window, or take one that says less"
+	case thinks:
+		return fmt.Sprintf("the answer was cut off at its token limit (%d asked for), and the model thinks before it answers: take one that does not, or thinks less", limit)
+	}
+	return fmt.Sprintf("the answer was cut off at its token limit (%d asked for): the model says more than it should; take one that follows instructions better", limit)
+}
+
+// holdsThinking tells whether the body of a completion holds thinking beside the
+// answer. Endpoints call that reasoning_content (DeepSeek, vLLM, llama.cpp) or
+// reasoning (Ollama, OpenRouter), and OpenAI's only counts it.
+func holdsThinking(body []byte) bool {
+	var c struct {
+		Choices []struct {
+			Message struct {
+				ReasoningContent json.RawMessage `json:"reasoning_content"`
+				Reasoning        json.RawMessage `json:"reasoning"`
+				Details          json.RawMessage `json:"reasoning_details"`
+				Thinking         json.RawMessage `json:"thinking"`
+			} `json:"message"`
+		} `json:"choices"`
+		Usage struct {
+			Details struct {
+				Reasoning int `json:"reasoning_tokens"`
+			} `json:"completion_tokens_details"`
+		} `json:"usage"`
+	}
+	// What does not decode has been refused by the decoder proper.
+	if json.Unmarshal(body, &c) != nil {
+		return false
+	}
+	if len(c.Choices) > 0 {
+		m := c.Choices[0].Message
+		for _, v := range []json.RawMessage{m.ReasoningContent, m.Reasoning, m.Details, m.Thinking} {
+			switch strings.TrimSpace(string(v)) {
+			case "", "null", `""`, "[]", "{}", "false":
+			default:
+				return true
+			}
+		}
+	}
+	return c.Usage.Details.Reasoning > 0
 }
 
 // spoken is a message's text, which some endpoints deliver in parts.

@@ -45,21 +45,47 @@ func displayURL(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
+// Setting is a part of a [Config], as the settings of a client name it.
+type Setting string
+
+// The settings.
+const (
+	SettingBaseURL Setting = "baseURL"
+	SettingName    Setting = "name"
+	SettingKey     Setting = "apiKeyEnv"
+	SettingTimeout Setting = "requestTimeoutMs"
+)
+
+// SettingError is a config that cannot work.
+type SettingError struct {
+	Setting Setting
+	Problem string
+}
+
+func (e *SettingError) Error() string { return "model." + string(e.Setting) + ": " + e.Problem }
+
+// Check tells what is wrong with a config, with a [*SettingError], without asking
+// anybody.
+func (c Config) Check() error {
+	_, _, err := c.checked()
+	return err
+}
+
 // checked answers the config with its defaults filled in, and its base URL.
 func (c Config) checked() (Config, *url.URL, error) {
 	c.Key = strings.TrimSpace(c.Key)
 	c.Name = strings.TrimSpace(c.Name)
+	wrong := func(s Setting, problem string) (Config, *url.URL, error) { return c, nil, &SettingError{s, problem} }
 	base, err := c.baseURL()
-	if err != nil {
-		return c, nil, fmt.Errorf("model.baseURL: %w", err)
-	}
 	switch {
+	case err != nil:
+		return wrong(SettingBaseURL, err.Error())
 	case c.Name == "":
-		return c, nil, errors.New("model.name: empty; name a model of the endpoint")
+		return wrong(SettingName, "empty; name a model of the endpoint")
 	case strings.ContainsFunc(c.Key, func(r rune) bool { return unicode.IsControl(r) || r > unicode.MaxASCII }):
-		return c, nil, errors.New("model.apiKeyEnv: the key holds characters that no HTTP header may carry")
+		return wrong(SettingKey, "the key holds characters that no HTTP header may carry")
 	case c.Timeout < 0:
-		return c, nil, fmt.Errorf("model.requestTimeoutMs: negative (%s)", c.Timeout)
+		return wrong(SettingTimeout, fmt.Sprintf("negative (%s)", c.Timeout))
 	case c.Timeout == 0:
 		c.Timeout = DefaultTimeout
 	}

@@ -37,6 +37,7 @@ func TestCompleteShapes(t *testing.T) {
 		{"thinking closed only", modeltest.Say("Hm {\"ids\":[\"m9\"]}\n</think>\n" + ids), ok, ids, 0},
 		{"thinking and fence", modeltest.Say("<THINKING >x</Thinking>```json\n" + ids + "```"), ok, ids, 0},
 		{"tag within a string", modeltest.Say(`{"ids":["</think>"]}`), ok, `{"ids":["</think>"]}`, 0},
+		{"reasoning beside, as Ollama names it", modeltest.Thinker(0, "reasoning", "m2", "m1"), ok, ids, 0},
 		{"reasoning beside", modeltest.Message(map[string]any{"content": ids, "reasoning_content": "hm"}, "stop"), ok, ids, 0},
 		{"content in parts", modeltest.Message(map[string]any{"content": []any{
 			map[string]any{"type": "text", "text": `{"ids":`}, map[string]any{"type": "text", "text": `["m1"]}`},
@@ -48,16 +49,18 @@ func TestCompleteShapes(t *testing.T) {
 		{"broken JSON", modeltest.BrokenJSON(), model.Invalid, "no JSON object", 0},
 		{"object within a broken one", modeltest.Say(`{"list": [{"ids":["m1"]}, oops`), model.Invalid, "no JSON object", 0},
 		{"array", modeltest.Say(`["m1"]`), model.Invalid, "no JSON object", 0},
-		{"thinking never ends", modeltest.Say("<think>I could say " + ids), model.Invalid, "thought and then answered nothing", 0},
-		{"reasoning only", modeltest.Message(map[string]any{"reasoning_content": ids}, "stop"), model.Invalid, "thought and then answered nothing", 0},
+		{"thinking never ends", modeltest.Say("<think>I could say " + ids), model.Invalid, "thought and then answered nothing", 1},
+		{"reasoning only", modeltest.Message(map[string]any{"reasoning_content": ids}, "stop"), model.Invalid, "thought and then answered nothing", 1},
 		{"50 ids", modeltest.IDs(strings.Fields(strings.Repeat("m1 ", 50))...), model.Invalid, "50 ids are too many", 0},
 		{"wrong member", modeltest.Say(`{"id":"m1"}`), model.Invalid, "ids is missing", 0},
-		{"cut off", modeltest.Length(`{"ids":["m1"`), model.Invalid, "cut off at its token limit (256", 0},
+		{"cut off", modeltest.Length(`{"ids":["m1"`), model.Invalid, "cut off at its token limit (4352 asked for): the model says more", 1},
+		{"cut off in thinking", modeltest.Thinker(30000, "reasoning"), model.Invalid, "cut off at its token limit (4352 asked for), and the model thinks", 1},
+		{"context full", modeltest.FullContext(`{"ids":["m1"`, 77), model.Invalid, "the endpoint's own limit: give its model a larger context", 0},
 		{"refusal", modeltest.Refusal("I can't help\nwith that"), model.Invalid, "refused: I can't help with that", 0},
 		{"content filter", modeltest.Message(map[string]any{"content": "x"}, "content_filter"), model.Invalid, "content filter", 0},
 		{"empty content", modeltest.Say(""), model.Invalid, "answer is empty", 0},
 		{"no choices", modeltest.NoChoices(), model.Invalid, "no choice", 0},
-		{"HTML as success", modeltest.HTML(200), model.Invalid, "HTML page (200 OK); is model.baseURL right?", 0},
+		{"HTML as success", modeltest.HTML(200), model.Invalid, "HTML page (200 OK); is the base URL right?", 0},
 		{"event stream", modeltest.Status(200, "data: {}\n\n"), model.Invalid, "event stream", 0},
 		{"empty body", modeltest.Status(200, ""), model.Invalid, "empty body", 0},
 		{"half an envelope", modeltest.Status(200, `{"choices":[`), model.Invalid, "not a chat completion", 0},
@@ -225,7 +228,7 @@ func TestCompleteWithoutKey(t *testing.T) {
 	}
 	defer c.Close()
 	_, _, err = c.Complete(context.Background(), question())
-	if e := failed(t, err, model.Unavailable); !strings.Contains(e.Detail, "model.apiKeyEnv gives none") {
+	if e := failed(t, err, model.Unavailable); !strings.Contains(e.Detail, "wants a key and none is named") {
 		t.Errorf("detail = %q", e.Detail)
 	}
 	if got, ok := s.Requests()[0].Header["Authorization"]; ok {

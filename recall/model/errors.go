@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -68,11 +69,20 @@ type unusable struct {
 	err    error
 	text   string // what the model said, to be shown to it again
 	final  bool   // asking again cannot help
+	short  bool   // more room may help
 }
 
 func (u *unusable) Error() string { return u.detail }
 
 func (u *unusable) Unwrap() error { return u.err }
+
+// againError is the failure of a request that followed an answer which was cut
+// off.
+type againError struct{ err error }
+
+func (e *againError) Error() string { return "asking again with more room: " + e.err.Error() }
+
+func (e *againError) Unwrap() error { return e.err }
 
 // explain turns an inner error into what Complete answers. caller is the
 // context that the caller gave, bounded the same under the client's time-out.
@@ -101,7 +111,7 @@ func (c *Client) classify(bounded context.Context, err error) (kind Kind, detail
 		if errors.Is(err, errWaiting) {
 			return Timeout, "no place at the endpoint came free in time", context.DeadlineExceeded
 		}
-		return Timeout, "no answer in time from " + c.endpoint, context.DeadlineExceeded
+		return Timeout, "no answer in time from " + c.endpoint + c.lateness(err), context.DeadlineExceeded
 	case errors.Is(err, errBusy):
 		return Unavailable, fmt.Sprintf("%d requests are waiting already", c.set.waiting), errBusy
 	case errors.Is(err, errStalled):
@@ -109,13 +119,22 @@ func (c *Client) classify(bounded context.Context, err error) (kind Kind, detail
 	case errors.Is(err, errTooLarge):
 		return Invalid, fmt.Sprintf("the answer is larger than %d bytes", MaxBody), errTooLarge
 	case errors.Is(err, errNotJSON):
-		return Invalid, err.Error() + "; is model.baseURL right?", errNotJSON
+		return Invalid, err.Error() + "; is the base URL right?", errNotJSON
 	case errors.As(err, &failed):
 		return c.classifyStatus(failed)
 	case errors.Is(err, openai.ErrChatCompletionInvalidModel):
-		return Unavailable, "model.name: " + c.name + " is no chat model", openai.ErrChatCompletionInvalidModel
+		return Unavailable, c.name + " is no chat model", openai.ErrChatCompletionInvalidModel
 	}
 	return c.classifyTransport(err)
+}
+
+// lateness says what is known of why there was no answer in time.
+func (c *Client) lateness(err error) string {
+	var again *againError
+	if errors.As(err, &again) || c.known().thinks {
+		return "; it thinks before it answers: one that does not is quicker"
+	}
+	return ""
 }
 
 // classifyStatus words an answer that is a failure.
@@ -125,7 +144,7 @@ func (c *Client) classifyStatus(e *httpError) (Kind, string, error) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		what = "the endpoint refuses the key"
 		if c.keyless {
-			what = "the endpoint wants a key and model.apiKeyEnv gives none"
+			what = "the endpoint wants a key and none is named"
 		}
 	case http.StatusNotFound:
 		what = "the endpoint knows no model " + c.name + ", or is no chat endpoint"
@@ -163,13 +182,16 @@ func (c *Client) classifyTransport(err error) (Kind, string, error) {
 	case errors.As(err, &outer) && errors.As(err, &dial) && dial.Op == "dial":
 		return Unavailable, "cannot reach " + c.endpoint + ": " + dial.Err.Error(), cause
 	case errors.As(err, &outer):
+		if errors.Is(cause, io.EOF) {
+			return Unavailable, "no answer from " + c.endpoint + ": it hung up", cause
+		}
 		return Unavailable, "no answer from " + c.endpoint + ": " + cause.Error(), cause
 	}
 	// What is left is an answer that decodes into no completion.
 	if inner := errors.Unwrap(err); inner != nil {
 		cause = inner
 	}
-	return Invalid, "the answer is not a chat completion: " + cause.Error(), cause
+	return Invalid, "the answer is not a chat completion", cause
 }
 
 // expired also holds for a deadline that has passed but has not yet been

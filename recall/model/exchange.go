@@ -54,6 +54,8 @@ type exchange struct {
 	extra []byte // JSON object whose members are added to the body
 	pause func(context.Context, time.Duration) error
 	idle  time.Duration
+
+	answer []byte // the body that was handed on
 }
 
 // Do implements openai.HTTPDoer.
@@ -116,7 +118,8 @@ func (x *exchange) once(req *http.Request, body []byte) (*http.Response, error) 
 	if err := failureOf(res, answer.Bytes()); err != nil {
 		return nil, err
 	}
-	res.Body = io.NopCloser(&answer)
+	x.answer = answer.Bytes()
+	res.Body = io.NopCloser(bytes.NewReader(x.answer))
 	return res, nil
 }
 

@@ -51,7 +51,8 @@ type Request struct {
 	// additionalProperties false.
 	Schema json.RawMessage
 	// MaxTokens bounds the answer; 0 leaves it to the endpoint. Models that
-	// think before they answer get thinkingTokens on top.
+	// think before they answer get room for it on top, and an answer that is cut
+	// off all the same is asked for once more, with more of it.
 	MaxTokens int
 	// Purpose says in errors and logs what the question is for: "select".
 	Purpose string
@@ -203,45 +204,75 @@ func (c *Client) Complete(ctx context.Context, r Request) (json.RawMessage, Usag
 }
 
 // converse sends r until an answer can be used: again in another dialect when
-// the endpoint names something that it does not understand, and once more with
-// the complaint when r.Retry allows.
+// the endpoint names something that it does not understand, once with more room
+// when the answer was cut off, and once more with the complaint when r.Retry
+// allows.
 func (c *Client) converse(ctx context.Context, r Request) (json.RawMessage, Usage, error) {
 	var (
 		usage    Usage
 		previous *unusable
+		cut      *unusable // for which more room was tried
 	)
 	t := c.known().forRequest(r)
 	for {
 		res, err := c.send(ctx, r, t, previous)
 		if err != nil {
 			next, ok := t.adapt(err)
-			if !ok {
-				return nil, usage, err
+			switch {
+			case ok && cut != nil && next.tight:
+				// Inv: the room that was cut off at is not asked for again.
+				return nil, usage, cut
+			case !ok:
+				return nil, usage, after(cut, err)
 			}
 			c.set.log.Debug("model endpoint refuses a parameter", "purpose", r.purpose(), "from", t, "to", next)
 			t = next
 			continue
 		}
 		usage.add(res.Usage)
-		// What was tried is kept only now that the endpoint took it: a refusal
-		// for another reason must not cost the dialect anything.
-		c.learn(r, t)
 		raw, seen, bad := judge(r, t, res)
-		c.learn(r, seen)
+		// What was tried is kept only now that the endpoint took it: a refusal
+		// for another reason must not cost the dialect anything. Of room, only
+		// what helped is kept.
+		learned := seen
+		if bad != nil && bad.short {
+			learned.room = roomNone
+		}
+		c.learn(r, learned)
 		if bad == nil {
 			return raw, usage, nil
+		}
+		if next, ok := seen.wider(r); ok && bad.short && cut == nil {
+			c.set.log.Debug("model answer cut off", "purpose", r.purpose(), "from", t, "to", next)
+			cut, t = bad, next
+			continue
 		}
 		if !r.Retry || previous != nil || bad.final {
 			return nil, usage, bad
 		}
-		previous, t = bad, seen
+		previous, t = bad, seen.roomy()
 	}
 }
 
+// after is err, and that an answer had been cut off before.
+func after(cut *unusable, err error) error {
+	if cut == nil {
+		return err
+	}
+	return &againError{err}
+}
+
+// completion is an answer with what go-openai does not decode of it.
+type completion struct {
+	openai.ChatCompletionResponse
+	thought bool // it holds thinking, in whichever member
+}
+
 // send makes one completion in the dialect t.
-func (c *Client) send(ctx context.Context, r Request, t traits, previous *unusable) (openai.ChatCompletionResponse, error) {
+func (c *Client) send(ctx context.Context, r Request, t traits, previous *unusable) (completion, error) {
 	api := c.api
-	api.HTTPClient = &exchange{http: c.http, extra: t.extra(r), pause: c.set.pause, idle: c.set.idle}
+	x := &exchange{http: c.http, extra: t.extra(r), pause: c.set.pause, idle: c.set.idle}
+	api.HTTPClient = x
 	req := openai.ChatCompletionRequest{
 		Model:          c.name,
 		Messages:       t.messages(r, previous),
@@ -249,9 +280,9 @@ func (c *Client) send(ctx context.Context, r Request, t traits, previous *unusab
 	}
 	res, err := openai.NewClientWithConfig(api).CreateChatCompletion(ctx, req)
 	if err != nil {
-		return res, fmt.Errorf("asking the model: %w", err)
+		return completion{}, fmt.Errorf("asking the model: %w", err)
 	}
-	return res, nil
+	return completion{res, holdsThinking(x.answer)}, nil
 }
 
 func (c *Client) known() traits {

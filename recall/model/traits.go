@@ -30,9 +30,17 @@ const (
 	thinkBarred // refused by an endpoint that was sent it
 )
 
-// thinkingTokens is granted on top of Request.MaxTokens to a model that thinks
-// before it answers, for endpoints count both against the one limit.
-const thinkingTokens = 4096
+// room is how many tokens are granted on top of Request.MaxTokens, for thinking:
+// endpoints count it and the answer against the one limit.
+type room int
+
+const (
+	roomNone  room = iota
+	roomThink      // for a model that thinks before it answers
+	roomAmple      // for one that needed more
+)
+
+var roomTokens = [...]int{roomNone: 0, roomThink: 4096, roomAmple: 16384}
 
 // traits is the dialect of one model at one endpoint.
 // Inv: adapt and join only move forward in each field, so that learning ends.
@@ -44,15 +52,28 @@ type traits struct {
 	limitSwitched bool // newLimit was corrected once by the endpoint
 	noSystem      bool // the system's message goes into the user's
 	thinks        bool // spends tokens on thinking
+	room          room
+	// tight: the endpoint refused this request for its room. It depends on the
+	// length of the prompt, so that join leaves it out.
+	tight bool
 }
 
 // reasoners are the name prefixes of models known to refuse max_tokens and any
 // temperature.
 var reasoners = []string{"o1", "o3", "o4", "gpt-5", "gpt-6"}
 
+// thinkers occur in the names of models that think, or may be told to. Room that
+// a model does not use costs nothing, so that a name too many does no harm.
+var thinkers = []string{
+	"qwen3", "qwq", "deepseek-r1", "deepseek-v3.1", "deepseek-v3.2", "r1-distill", "gpt-oss", "magistral",
+	"think", "reason", "cogito", "exaone-deep", "glm-4.5", "glm-4.6", "glm-4.7", "glm-5", "glm-z1", "kimi-k2.5", "minimax-m",
+	"gemini-2.5", "gemini-3", "grok-3-mini", "grok-4", "nemotron", "smollm3", "seed-oss", "marco-o1", "hunyuan",
+}
+
 // guess is the dialect to begin with; a wrong guess costs one refused request.
 func guess(host, name string) traits {
 	var t traits
+	full := name
 	// Routers put the vendor before the name: "openai/gpt-5".
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	for _, p := range reasoners {
@@ -60,6 +81,10 @@ func guess(host, name string) traits {
 			t.noTemperature, t.newLimit, t.thinks = true, true, true
 		}
 	}
+	if containsAny(strings.ToLower(full), thinkers...) {
+		t.room = roomThink
+	}
+	t = t.roomy()
 	if strings.Contains(strings.ToLower(host), "dashscope") && strings.HasPrefix(name, "qwen3") {
 		t.thinking = thinkOff
 	}
@@ -73,6 +98,8 @@ func (t traits) join(o traits) traits {
 	t.noTemperature = t.noTemperature || o.noTemperature
 	t.noSystem = t.noSystem || o.noSystem
 	t.thinks = t.thinks || o.thinks
+	t.room = max(t.room, o.room)
+	t = t.roomy()
 	if o.limitSwitched && !t.limitSwitched {
 		t.newLimit, t.limitSwitched = o.newLimit, true
 	}
@@ -88,6 +115,12 @@ var hopeless = []string{
 	"api key", "api_key", "quota", "billing", "model_not_found",
 }
 
+// roomWords occur in complaints about a token limit that is too high, by itself
+// or together with the prompt.
+var roomWords = []string{
+	"context length", "context_length", "context window", "maximum context", "context size", "too large", "too long", "at most", "less than", "maximum value",
+}
+
 // adapt is the dialect that a refusal asks for. It answers false when the
 // refusal is about something else, or when nothing is left to try.
 func (t traits) adapt(err error) (traits, bool) {
@@ -99,6 +132,10 @@ func (t traits) adapt(err error) (traits, bool) {
 	aboutFormat := containsAny(text, formatWords...)
 	switch e.status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+		if t.room > roomNone && !t.tight && !aboutFormat && containsAny(text, roomWords...) {
+			t.tight = true
+			return t, true
+		}
 		if !aboutFormat && containsAny(text, hopeless...) {
 			return t, false
 		}
@@ -163,10 +200,7 @@ func (t traits) extra(r Request) []byte {
 	if t.thinking == thinkOff {
 		m.EnableThinking = new(bool)
 	}
-	limit := r.MaxTokens
-	if limit > 0 && t.thinks {
-		limit += thinkingTokens
-	}
+	limit := t.limit(r)
 	if t.newLimit {
 		m.MaxCompletionTokens = limit
 	} else {
@@ -175,6 +209,31 @@ func (t traits) extra(r Request) []byte {
 	// Inv: numbers and booleans always marshal.
 	b, _ := json.Marshal(m)
 	return b
+}
+
+// limit is the token limit to ask for, 0 for none.
+func (t traits) limit(r Request) int {
+	if r.MaxTokens <= 0 || t.tight {
+		return max(r.MaxTokens, 0)
+	}
+	return r.MaxTokens + roomTokens[t.room]
+}
+
+// roomy is the dialect with the room that a model which thinks needs at least.
+func (t traits) roomy() traits {
+	if t.thinks {
+		t.room = max(t.room, roomThink)
+	}
+	return t
+}
+
+// wider is the dialect with more room for r, if there is any.
+func (t traits) wider(r Request) (traits, bool) {
+	if r.MaxTokens <= 0 || t.tight || t.room == roomAmple {
+		return t, false
+	}
+	t.room++
+	return t, true
 }
 
 func (t traits) responseFormat(r Request) *openai.ChatCompletionResponseFormat {

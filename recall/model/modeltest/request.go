@@ -48,6 +48,16 @@ func (c Chat) Format() string {
 	return c.ResponseFormat.Type
 }
 
+// Limit is how many tokens were asked for at most, 0 for no limit.
+func (c Chat) Limit() int {
+	for _, n := range []*int{c.MaxCompletion, c.MaxTokens} {
+		if n != nil {
+			return *n
+		}
+	}
+	return 0
+}
+
 // Text is all messages of a role, or of every role when it is empty.
 func (c Chat) Text(role string) string {
 	var parts []string

@@ -140,6 +140,8 @@ func TestFaults(t *testing.T) {
 		"disconnect": {modeltest.Disconnect(), 200, `{"id"`, true},
 		"reset":      {modeltest.Reset(), 0, "", true},
 		"length":     {modeltest.Length("x"), 200, `"finish_reason":"length"`, false},
+		"full":       {modeltest.FullContext("x", 7), 200, `"completion_tokens":7`, false},
+		"thinker":    {modeltest.ThinkerChoosing(9, "reasoning", "Tea"), 200, `\"m2\"`, false},
 		"after":      {modeltest.After(time.Nanosecond, modeltest.Prose()), 200, "memory", false},
 		"once":       {modeltest.Once(modeltest.Refusal("no"), modeltest.Prose()), 200, `"refusal":"no"`, false},
 	} {

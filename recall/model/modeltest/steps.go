@@ -60,12 +60,16 @@ func (c *Call) Reply(status int, contentType, body string) {
 // Completion is the body of a chat completion with the members of message and
 // a finish reason. It reports 100 prompt and 10 completion tokens.
 func Completion(message map[string]any, finish string) string {
+	return completion(message, finish, 10)
+}
+
+func completion(message map[string]any, finish string, tokens int) string {
 	m := map[string]any{"role": "assistant", "content": nil}
 	maps.Copy(m, message)
 	return encode(map[string]any{
 		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "stub",
 		"choices": []any{map[string]any{"index": 0, "message": m, "finish_reason": finish}},
-		"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+		"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": tokens, "total_tokens": 100 + tokens},
 	})
 }
 
@@ -124,8 +128,59 @@ func Think(text string) Step {
 // BrokenJSON answers an object that breaks off within its content.
 func BrokenJSON() Step { return Say(`{"ids": ["m1", "m`) }
 
-// Length answers a text that was cut off at the token limit.
-func Length(text string) Step { return Message(map[string]any{"content": text}, "length") }
+// Length answers a text that was cut off at the token limit that was asked for.
+func Length(text string) Step {
+	return func(c *Call) { c.cutOff(map[string]any{"content": text}, c.Chat.Limit()) }
+}
+
+// FullContext answers a text that was cut off after n tokens, whatever was asked
+// for.
+func FullContext(text string, n int) Step {
+	return func(c *Call) { c.cutOff(map[string]any{"content": text}, n) }
+}
+
+func (c *Call) cutOff(message map[string]any, tokens int) {
+	c.Reply(http.StatusOK, "application/json", completion(message, "length", tokens))
+}
+
+// Thinker answers ids after so many tokens of thinking, which it gives in the
+// member named, or before the answer when that is "content". Where the limit
+// does not reach it is cut off before it answers.
+func Thinker(tokens int, member string, ids ...string) Step {
+	return thinker(tokens, member, func(Chat) []string { return ids })
+}
+
+// ThinkerChoosing is Thinker with the ids of the manifest lines that hold the
+// titles.
+func ThinkerChoosing(tokens int, member string, titles ...string) Step {
+	return thinker(tokens, member, func(c Chat) []string { return c.IDs(titles...) })
+}
+
+func thinker(tokens int, member string, choose func(Chat) []string) Step {
+	return func(c *Call) {
+		limit, short := c.Chat.Limit(), false
+		if limit > 0 && limit < tokens+10 {
+			short = true
+		}
+		m := map[string]any{"content": ""}
+		if !short {
+			m["content"] = idsText(choose(c.Chat))
+		}
+		switch {
+		case member != "content":
+			m[member] = "Let me see."
+		case short:
+			m["content"] = "<think>Let me see"
+		default:
+			m["content"] = fmt.Sprint("<think>Let me see.</think>", m["content"])
+		}
+		if short {
+			c.cutOff(m, limit)
+			return
+		}
+		c.Reply(http.StatusOK, "application/json", completion(m, "stop", tokens+10))
+	}
+}
 
 // Refusal answers a refusal.
 func Refusal(text string) Step { return Message(map[string]any{"refusal": text}, "stop") }
