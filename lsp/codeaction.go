@@ -25,10 +25,10 @@ func (p *codeActionParams) where() string { return p.TextDocument.URI }
 
 // action is one thing that can be done with a page.
 type action struct {
-	id    string // tells it from the other ones of the page, for resolving
-	title string
-	kind  protocol.CodeActionKind
-	mends []memory.Problem // the diagnostics that it does away with
+	id        string // tells it from the other ones of the page, for resolving
+	title     string
+	kind      protocol.CodeActionKind
+	mends     []memory.Problem // the diagnostics that it does away with
 	preferred bool
 	edit      func(*workspaceEdit) error
 }

@@ -15,7 +15,7 @@ import (
 // repairs do away with problems that a selection touches.
 func (f *features) repairs(p *page, at memory.Span) []action {
 	var out []action
-	for i, problem := range slices.Concat(p.doc.Problems, misspelt(p.doc), brokenLinks(p)) {
+	for i, problem := range slices.Concat(p.doc.Problems, brokenLinks(p)) {
 		near := problem.Span
 		if problem.Code != codeBrokenLink { // of which a line may have many
 			near = wholeLine(p.doc.Text, problem.Span.Start)
@@ -105,7 +105,7 @@ func (p *page) fixes(problem memory.Problem) []fix {
 		return p.dropping(problem.Span)
 	case memory.ProblemControl, memory.ProblemInvisible, memory.ProblemBidi:
 		return []fix{{"Remove what cannot be seen", []memory.Replacement{{Span: problem.Span}}}}
-	case codeMisspelt:
+	case memory.ProblemKey:
 		return p.respelling(problem.Span)
 	}
 	return nil
@@ -127,14 +127,12 @@ func (p *page) dropping(at memory.Span) []fix {
 
 // respelling gives a key the name that was meant.
 func (p *page) respelling(at memory.Span) []fix {
-	var out []fix
 	written := p.doc.Text[at.Start:at.End]
-	for _, k := range headerKeys() {
-		if _, there := keyOf(p.doc, k.name); !there && nearly(keyName(written), k.name) {
-			out = append(out, fix{"Change " + memory.CleanLine(written) + " to " + k.name, []memory.Replacement{{Span: at, New: k.name}}})
-		}
+	meant := memory.NearestKey(keyName(written))
+	if _, there := keyOf(p.doc, meant); meant == "" || there {
+		return nil
 	}
-	return out
+	return []fix{{"Change " + memory.CleanLine(written) + " to " + meant, []memory.Replacement{{Span: at, New: meant}}}}
 }
 
 // writings make the memory that a link names and that there is not.

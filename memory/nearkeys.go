@@ -30,7 +30,7 @@ func (p *parser) strange(name string, at Span) {
 // mistake.
 func (p *parser) misspelt(h header) {
 	for _, k := range p.unknown {
-		near := nearestKey(k.name)
+		near := NearestKey(k.name)
 		if near == "" {
 			continue
 		}
@@ -41,9 +41,9 @@ func (p *parser) misspelt(h header) {
 	}
 }
 
-// nearestKey is the known key that a name is most likely a misspelling of, or
+// NearestKey is the key of the header that a name is most likely a misspelling of, or
 // empty.
-func nearestKey(name string) string {
+func NearestKey(name string) string {
 	if name == "created" {
 		return "" // many programs write it, and here it would decide nothing
 	}
