@@ -27,14 +27,17 @@ var mayChange = map[string]string{
 	"memory/disk_darwin.go": "the door, as this system has it",
 	"memory/disk_unix.go":   "the door, as these systems have it",
 
-	"memory/lock.go":             "the lock file in the state directory",
-	"memory/discovery/claims.go": "records in the state directory",
-	"memory/discovery/trust.go":  "records in the state directory",
-	"watcher/watches.go":         "watches, which are no files",
-	"recall/eval/files.go":       "the temporary directory of an evaluation",
-	"cmd/memls/eval_delivery.go": "the temporary directory of an evaluation",
-	"cmd/memls/logging.go":       "the log file that was asked for",
-	"cmd/memls/roots.go":         "the temporary directory of the sample memory",
+	"memory/lock.go":              "the lock file in the state directory",
+	"memory/discovery/claims.go":  "records in the state directory",
+	"memory/discovery/trust.go":   "records in the state directory",
+	"memory/activity/activity.go": "the activity log in the state directory",
+	"memory/activity/stats.go":    "the figures of use in the state directory",
+	"lsp/activity.go":             "the folder of the activity log in the state directory",
+	"watcher/watches.go":          "watches, which are no files",
+	"recall/eval/files.go":        "the temporary directory of an evaluation",
+	"cmd/memls/eval_delivery.go":  "the temporary directory of an evaluation",
+	"cmd/memls/logging.go":        "the log file that was asked for",
+	"cmd/memls/roots.go":          "the temporary directory of the sample memory",
 }
 
 // TestOneDoor holds that no code but the store's opens, makes, renames or removes a memory file for writing. Inv: whoever needs to
