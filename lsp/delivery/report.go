@@ -53,8 +53,10 @@ type Row struct {
 
 // The modes and paths of rows.
 const (
-	ModePush, ModePull   = "push", "pull"
-	PathFast, PathSingle = "fast", "single"
+	ModePush   = "push"
+	ModePull   = "pull"
+	PathFast   = "fast"
+	PathSingle = "single"
 )
 
 // reckon derives the four rows of a latency. A turn without tools has one
