@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -62,6 +63,8 @@ type Store struct {
 	// expired is when the state of a root was last looked through.
 	expired map[string]time.Time
 	lastID  int64 // the time in the last id, in nanoseconds
+	// feedback is what was last read of the verdicts on memories.
+	feedback atomic.Pointer[Feedback]
 }
 
 // NewStore makes a store. It touches no file.
