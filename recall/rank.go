@@ -58,6 +58,7 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 	if err != nil {
 		return nil, err
 	}
+	byFeedback(cands, q.Feedback)
 	r.Total, r.pool, r.near = total, cands, len(cands)
 	if !q.Loose {
 		r.near = len(relative(cands, p.Relative))

@@ -62,6 +62,9 @@ type Query struct {
 	// Loose admits every document that one content word meets: for a person who
 	// searches and looks through a list, not for an agent.
 	Loose bool
+	// Feedback answers what the verdicts on a memory come to, by ref: above zero for
+	// it, below against it. It decides between equal scores only. Nil: none.
+	Feedback func(ref string) int
 	// Held says what the caller's context already holds; nil holds nothing.
 	Held Held
 }

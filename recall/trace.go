@@ -8,6 +8,8 @@ type Trace struct {
 	Terms      []TraceTerm      `json:"terms"`
 	Candidates []TraceCandidate `json:"candidates"`
 	Truncated  bool             `json:"truncated,omitempty"` // more candidates were weighed than are listed
+
+	feedback func(ref string) int
 }
 
 // TraceTerm is one word of the query as the scorer understood it.
@@ -24,6 +26,9 @@ type TraceCandidate struct {
 	Rank    int     `json:"rank"` // from 0
 	Score   float64 `json:"score"`
 	Verdict string  `json:"verdict"`
+	// Feedback is what the verdicts of people on it come to; it decided between
+	// candidates of this very score.
+	Feedback int `json:"feedback,omitempty"`
 }
 
 // The verdicts of a trace.
@@ -44,7 +49,7 @@ func newTrace(s *scorer) *Trace {
 	if !s.q.Trace {
 		return nil
 	}
-	t := &Trace{Terms: []TraceTerm{}, Candidates: []TraceCandidate{}}
+	t := &Trace{Terms: []TraceTerm{}, Candidates: []TraceCandidate{}, feedback: s.q.Feedback}
 	for i := range s.terms {
 		q := &s.terms[i]
 		t.Terms = append(t.Terms, TraceTerm{
@@ -64,6 +69,10 @@ func (t *Trace) add(cs []candidate, verdict string) {
 			t.Truncated = true
 			return
 		}
-		t.Candidates = append(t.Candidates, TraceCandidate{c.doc.Ref, len(t.Candidates), c.score, verdict})
+		traced := TraceCandidate{Ref: c.doc.Ref, Rank: len(t.Candidates), Score: c.score, Verdict: verdict}
+		if t.feedback != nil {
+			traced.Feedback = t.feedback(c.doc.Ref)
+		}
+		t.Candidates = append(t.Candidates, traced)
 	}
 }
