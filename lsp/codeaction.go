@@ -72,6 +72,15 @@ func (f *features) codeActions(ctx context.Context, p *page, q *codeActionParams
 			out = append(out, c)
 		}
 	}
+	commands, err := f.changeActions(p, p.span(q.Range))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commands {
+		if wanted(*c.Kind, q.Context.Only) {
+			out = append(out, c)
+		}
+	}
 	return out, ctx.Err()
 }
 

@@ -108,7 +108,7 @@ func traceOf(r *recall.Ranking) *RecallTraceTable {
 	t := &RecallTraceTable{Considered: r.Total, Candidates: []TraceCandidate{}, Truncated: r.Trace.Truncated}
 	for _, c := range r.Trace.Candidates {
 		t.Candidates = append(t.Candidates, TraceCandidate{
-			Ref: c.Ref, Rank: c.Rank + 1, Score: c.Score, Verdict: c.Verdict, Why: reasons(why[c.Ref]),
+			Ref: c.Ref, Rank: c.Rank + 1, Score: c.Score, Verdict: c.Verdict, Feedback: c.Feedback, Why: reasons(why[c.Ref]),
 			Signals: []TraceSignal{{Name: "lexical", Rank: c.Rank + 1, Score: c.Score}},
 		})
 	}

@@ -3,10 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
@@ -24,7 +21,7 @@ const (
 func (f *features) get(ctx context.Context, p *GetParams) (*GetResult, error) {
 	ref, err := memory.ParseRef(p.Ref)
 	if err != nil {
-		if escapes(p.Ref) {
+		if memory.LeadsOut(p.Ref) {
 			return nil, Fail(KindPathEscape, "%q leads out of its root", short(p.Ref))
 		}
 		return nil, InvalidParam("ref", "%v", err)
@@ -98,25 +95,6 @@ func (r *GetResult) addLinks(ctx context.Context, snap *memory.Snapshot, d *memo
 
 func about(ref string, kind Kind, detail string) *Failure {
 	return &Failure{Kind: kind, Detail: detail, Refs: []string{ref}}
-}
-
-// escapes tells whether what is no ref was meant to lead out of a root, in any
-// spelling.
-func escapes(ref string) bool {
-	_, path, ok := strings.Cut(ref, ":")
-	if !ok {
-		return false
-	}
-	for range 3 { // encoded, perhaps more than once
-		decoded, err := url.PathUnescape(path)
-		if err != nil || decoded == path {
-			break
-		}
-		path = decoded
-	}
-	path = strings.ReplaceAll(path, `\`, "/")
-	return strings.HasPrefix(path, "/") || strings.ContainsAny(path, "\x00:") ||
-		slices.ContainsFunc(strings.Split(path, "/"), func(seg string) bool { return strings.Trim(seg, ". ") == "" && seg != "" })
 }
 
 // whole is a memory with everything that its own file says.

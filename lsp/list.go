@@ -48,7 +48,7 @@ func (f *features) list(ctx context.Context, p *ListParams) (*ListResult, error)
 	slices.SortFunc(found, func(a, b *memory.Document) int { return strings.Compare(a.Ref, b.Ref) })
 	result := &ListResult{}
 	for _, d := range found[:min(limit, len(found))] {
-		result.Documents = append(result.Documents, words.listed(d))
+		result.Documents = append(result.Documents, words.listed(d, f.feedbackOn(d.Ref)))
 	}
 	if len(found) > limit {
 		result.Cursor = base64.RawURLEncoding.EncodeToString([]byte(found[limit-1].Ref))
@@ -57,10 +57,10 @@ func (f *features) list(ctx context.Context, p *ListParams) (*ListResult, error)
 }
 
 // listed is a memory without its body.
-func (w documents) listed(d *memory.Document) ListedDocument {
+func (w documents) listed(d *memory.Document, feedback *FeedbackCounts) ListedDocument {
 	return ListedDocument{
 		Ref: d.Ref, URI: uriOf(d), Version: d.Version, Scope: string(d.Root.Scope), Type: d.Type,
 		Title: d.Title, Description: d.Description, Pinned: d.Pinned, Status: w.status(d),
-		Keywords: d.Keywords, UpdatedAt: d.Fact().UTC(), Diagnostics: len(d.Problems),
+		Keywords: d.Keywords, UpdatedAt: d.Fact().UTC(), Feedback: feedback, Diagnostics: len(d.Problems),
 	}
 }

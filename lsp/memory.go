@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -26,6 +27,9 @@ type MemoryOptions struct {
 	// Discover finds the roots of a client that names none, when there are no
 	// Roots either. Nil finds nothing.
 	Discover func(discovery.Request) *discovery.Result
+	// State is the directory in which journals, plans and operations are kept;
+	// empty: memories cannot be changed. See [memory.StateHome].
+	State string
 	// DefaultModel is used for a client that names none; nil is none.
 	DefaultModel *ModelOptions
 	// Extract and Dream schedule what follows a turn that ended well, and return
@@ -98,6 +102,8 @@ type features struct {
 	running atomic.Pointer[memory.Catalog] // nil before initialize
 	open    atomic.Pointer[workspace]
 	poll    atomic.Bool
+	changer atomic.Pointer[changing] // set along with running
+	recent  recent
 
 	rootLog rootLog
 	rootsMu sync.Mutex // one change of roots at a time
@@ -108,7 +114,7 @@ type features struct {
 }
 
 func (f *features) register() error {
-	for name, m := range map[string]Method{
+	methods := map[string]Method{
 		"memory/recall":       NewOrderedCall(f.recall),
 		"memory/consume":      NewOrderedCall(f.consume),
 		"memory/finish":       NewOrderedCall(f.finish),
@@ -118,7 +124,9 @@ func (f *features) register() error {
 		"memory/list":         NewCall(f.list),
 		"memory/get":          NewCall(f.get),
 		"memory/status":       NewCall(f.status),
-	} {
+	}
+	maps.Copy(methods, f.changeMethods())
+	for name, m := range methods {
 		if err := f.s.Register(name, m); err != nil {
 			return err
 		}
@@ -190,6 +198,7 @@ func (f *features) initialize(i *Initialization) error {
 		return err
 	}
 	f.running.Store(catalog)
+	f.changer.Store(f.openChanging())
 	f.s.Go(func(ctx context.Context) {
 		if err := catalog.Run(ctx); err != nil {
 			f.s.Log().Error("the catalog ended", "err", err)
@@ -202,6 +211,7 @@ func (f *features) initialize(i *Initialization) error {
 	f.s.Go(f.expireSessions)
 	f.s.Go(f.activity.write)
 	f.s.Go(f.activity.follow)
+	f.s.Go(f.recoverChanges)
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()

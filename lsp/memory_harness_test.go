@@ -142,6 +142,9 @@ func ring(t testing.TB, opt lsp.MemoryOptions) *desk {
 	if opt.Watch == nil {
 		opt.Watch = followers
 	}
+	if opt.State == "" {
+		opt.State = filepath.Join(t.TempDir(), "state")
+	}
 	setup := lsp.Memory(opt)
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel

@@ -14,6 +14,7 @@ const (
 	NotifyChanged       = "memory/changed"
 	NotifyStatusChanged = "memory/statusChanged"
 	NotifyActivity      = "memory/activity"
+	NotifyPlansChanged  = "memory/plansChanged"
 	AskSecret           = "memory/secret"
 
 	notifyTelemetry   = "telemetry/event"
@@ -31,8 +32,10 @@ func (s *Server) announceOwn() {
 	s.outgoing[NotifyChanged] = NewUnasked(nil, mergeChanged)
 	s.outgoing[NotifyStatusChanged] = NewUnasked[StatusChangedParams](nil, nil)
 	s.outgoing[notifyTelemetry] = NewOutgoing[TelemetryEvent]()
+	s.outgoing[NotifyPlansChanged] = NewUnasked[PlansChangedParams](nil, nil)
 	s.outgoing[notifyShowMessage] = NewOutgoing[showMessageParams]()
 	s.asked[AskSecret] = NewAsked[SecretParams, SecretResult]()
+	s.asked[askMessage] = NewAsked[messageRequestParams, *messageItem]()
 	s.asked[askConfiguration] = NewAsked[configurationParams, []any]()
 }
 

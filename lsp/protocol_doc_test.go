@@ -232,6 +232,8 @@ func docType(typ reflect.Type) string {
 		return docType(typ.Elem())
 	case reflect.Slice:
 		return docType(typ.Elem()) + "[]"
+	case reflect.Map:
+		return "object of " + docType(typ.Elem())
 	case reflect.Bool:
 		return "boolean"
 	case reflect.String:

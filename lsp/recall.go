@@ -217,7 +217,7 @@ func (f *features) newPending(ctx context.Context, s *session, p *RecallParams, 
 	r.limit, _ = limitOf(p.Limit, recall.MaxRelevantDocs, recall.MaxRelevantDocs) // checked
 	r.query = recall.Query{
 		Text: p.Query, Limit: r.limit, Scopes: scopesOf(p.Scopes), Types: p.Types, Folder: s.folder,
-		Exclude: excluded(p.Exclude), RecentTools: p.RecentTools, Now: began, Trace: p.Trace,
+		Exclude: excluded(p.Exclude), RecentTools: p.RecentTools, Now: began, Trace: p.Trace, Feedback: f.votes(),
 		Held: held{session: s, but: r.number},
 	}
 	if p.RecentTools == nil {

@@ -33,7 +33,7 @@ func (f *features) search(ctx context.Context, p *SearchParams) (*SearchResult, 
 	now := f.opt.Now()
 	ranking, err := recall.IndexOf(snap).Rank(ctx, recall.Query{
 		Text: p.Query, Limit: limit, Scopes: scopesOf(p.Scopes), Types: p.Types, Folder: f.folder(p.Folder), Now: now,
-		Prefix: true, Loose: true, Inactive: p.Inactive, Trace: p.Trace,
+		Prefix: true, Loose: true, Inactive: p.Inactive, Trace: p.Trace, Feedback: f.votes(),
 	})
 	if err != nil {
 		return nil, err

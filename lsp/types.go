@@ -200,6 +200,8 @@ type TraceCandidate struct {
 	Signals []TraceSignal `json:"signals"`
 	Why     []WhyReason   `json:"why"`
 	Verdict string        `json:"verdict"` // returned, or the rule that left it out
+	// Feedback is what the verdicts of people on it come to.
+	Feedback int `json:"feedback,omitzero"`
 }
 
 // TraceSignal is one list in which a candidate was ranked.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -80,16 +78,11 @@ func (f *rootFlags) check() error {
 // stateHome is the directory in which memls keeps its records; empty when there
 // is none.
 func stateHome() string {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "memls")
+	dir, err := memory.StateHome()
+	if err != nil {
+		return ""
 	}
-	if dir := os.Getenv("LOCALAPPDATA"); runtime.GOOS == "windows" && filepath.IsAbs(dir) {
-		return filepath.Join(dir, "memls", "state")
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		return filepath.Join(home, ".local", "state", "memls")
-	}
-	return ""
+	return dir
 }
 
 // discover finds the roots of a workspace for the server.
