@@ -27,8 +27,9 @@ type MemoryOptions struct {
 	// Discover finds the roots of a client that names none, when there are no
 	// Roots either. Nil finds nothing.
 	Discover func(discovery.Request) *discovery.Result
-	// State is the directory in which journals, plans and operations are kept;
-	// empty: memories cannot be changed. See [memory.StateHome].
+	// State is the directory in which journals, plans, operations and activity are
+	// kept; empty: memories cannot be changed and there is no activity. See
+	// [memory.StateHome].
 	State string
 	// DefaultModel is used for a client that names none; nil is none.
 	DefaultModel *ModelOptions
@@ -36,10 +37,7 @@ type MemoryOptions struct {
 	// at once. They are called at most once for a turn, from the read loop. Nil
 	// answers that it is disabled.
 	Extract, Dream func(t FinishedTurn) ScheduledWork
-	// State is the directory in which the person's activity is kept; without it
-	// there is none.
-	State string
-	// Activity keeps it also for a client that does not ask for it.
+	// Activity keeps the person's activity, in State, also for a client that does not ask for it.
 	Activity bool
 	// Model makes a model of the settings; key is empty when no variable was
 	// named. An error names the setting at fault. Default: [NewModel].

@@ -262,13 +262,16 @@ func (s *rootState) drop(part, name string) error {
 }
 
 // move moves a file from one part of the state to another.
-func (s *rootState) move(from, to, name string) error {
+func (s *rootState) move(from, to, name string) error { return s.moveAs(from, name, to, name) }
+
+// moveAs is move to another name.
+func (s *rootState) moveAs(from, name, to, as string) error {
 	out, _, err := s.folder.enter(to, true)
 	if err != nil {
 		return err
 	}
 	defer out.close()
-	err = s.folder.rename(from+"/"+name, to+"/"+name)
+	err = s.folder.rename(from+"/"+name, to+"/"+as)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -424,10 +425,10 @@ func (s *Store) rescue(state *rootState, name string, raw []byte) error {
 }
 
 // quarantine puts a file of state that cannot be read aside, so that it is in
-// nobody's way and can be looked at.
+// nobody's way and can be looked at. Inv: nothing overwrites it there.
 func (s *Store) quarantine(state *rootState, part, name string, cause error) error {
 	s.opt.Log.Error("a file of state cannot be read and was put aside", "state", state.folder.path, "part", part, "name", name, "error", cause)
-	return state.move(part, stateCorrupt, name)
+	return state.moveAs(part, name, stateCorrupt, name+"."+strings.ToLower(rand.Text()[:8]))
 }
 
 // tidy removes temporary files that a crash left in the state of roots.

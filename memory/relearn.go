@@ -168,22 +168,3 @@ func readDigests(get func(part, name string) ([]byte, error)) (*forgottenDigests
 	}
 	return f, nil
 }
-
-// quarantine puts a file of the state that cannot be read aside, where nothing
-// overwrites it, and reports it.
-func (s *Store) quarantine(state *rootState, part, name string, cause error) error {
-	aside := name + "." + strings.ToLower(rand.Text()[:8])
-	if err := state.move(part, stateRescued, name); err != nil {
-		return refuseIO(err, nil, "putting aside a file of the state that cannot be read")
-	}
-	in, _, err := state.folder.enter(stateRescued, false)
-	if err != nil {
-		return refuseIO(err, nil, "putting aside a file of the state that cannot be read")
-	}
-	in.close()
-	if err := state.folder.rename(stateRescued+"/"+name, stateRescued+"/"+aside); err != nil {
-		return refuseIO(err, nil, "putting aside a file of the state that cannot be read")
-	}
-	s.opt.Log.Error("a file of the state cannot be read and was put aside", "root", state.Real, "file", name, "aside", stateRescued+"/"+aside, "error", cause)
-	return nil
-}

@@ -13,6 +13,7 @@ import (
 
 var documents = []string{
 	"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/discovery.md", "docs/memory-files.md", "docs/models.md", "docs/protocol.md", "docs/retrieval.md",
+	"docs/writing.md",
 	"testdata/memory/README.md", "testdata/eval/core/README.md",
 }
 

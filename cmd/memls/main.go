@@ -103,8 +103,8 @@ is used, by every command but serve.
 	complete(root, "log-level", logLevels...)
 	root.Version = currentBuild().Version // makes --version
 	root.SetVersionTemplate(currentBuild().String() + "\n")
-	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.serveCommand(), p.evalCommand(), p.versionCommand())
-	root.AddCommand(p.statsCommand())
+	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.rememberCommand(), p.forgetCommand(), p.plansCommand(),
+		p.applyCommand(), p.undoCommand(), p.logCommand(), p.serveCommand(), p.statsCommand(), p.evalCommand(), p.versionCommand())
 	strictHelp(root)
 	return root
 }

@@ -64,7 +64,7 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 	if f.shows {
 		return o, nil
 	}
-	return o, o.served(p, found == nil)
+	return o, o.served(p, found == nil, f.writes)
 }
 
 func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
@@ -84,14 +84,15 @@ func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
 	return nil
 }
 
-// broken tells whether a root is not there, or cannot be read.
-func broken(r memory.RootStatus) bool {
-	return r.State == memory.StateError || r.State == memory.StateMissing
+// broken tells whether a root is not there, or cannot be read. For a command
+// that writes, a missing one is still to be made.
+func broken(r memory.RootStatus, writes bool) bool {
+	return r.State == memory.StateError || r.State == memory.StateMissing && !writes
 }
 
 // served says which roots cannot be read. It is an error only when none can. Of
 // roots that were named it has been said which are not there.
-func (o *opened) served(p *program, named bool) error {
+func (o *opened) served(p *program, named, writes bool) error {
 	var faults []string
 	for _, r := range o.status {
 		if r.Root.Untrusted || r.Root.Refused != "" {
@@ -100,11 +101,11 @@ func (o *opened) served(p *program, named bool) error {
 		if named && checkRoot(memory.RootConfig{Path: r.Root.Path}) != nil {
 			continue
 		}
-		if broken(r) {
+		if broken(r, writes) {
 			faults = append(faults, fmt.Sprintf("memory root %s: %s", r.Root.Path, r.Reason))
 		}
 	}
-	if len(o.status) > 0 && !slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r) }) {
+	if len(o.status) > 0 && !slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r, writes) }) {
 		return failure(errors.New(strings.Join(faults, "; ")))
 	}
 	for _, f := range faults {

@@ -63,6 +63,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MEMORY", memory)
+			// No script reads or writes what is of whoever runs the test.
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("SET", filepath.Join(filepath.Dir(memory), "eval", "core"))
 			// An environment of its own: no key, proxy or colour setting of whoever runs the test.
 			for _, name := range []string{"NO_COLOR", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"} {

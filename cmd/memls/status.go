@@ -111,7 +111,7 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 
 // statusCode is the exit code of a status that could be shown.
 func statusCode(o *opened) int {
-	if len(o.status) == 0 || slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r) }) {
+	if len(o.status) == 0 || slices.ContainsFunc(o.status, func(r memory.RootStatus) bool { return !broken(r, false) }) {
 		return exitOK
 	}
 	return exitNothing
