@@ -133,7 +133,7 @@ func TestActivityIsOptIn(t *testing.T) {
 	if r := stats(); r.Enabled || r.Days[0].Recalled != 1 {
 		t.Errorf("%+v", r)
 	}
-	without := sit(t, lsp.MemoryOptions{}, keeping(serving(s))).settled()
+	without := sit(t, lsp.MemoryOptions{State: stateless}, keeping(serving(s))).settled()
 	without.ask("gateway timeout")
 	var r lsp.StatsResult
 	if without.call("memory/stats", nil, &r); r.Enabled || len(r.Days) != 0 {

@@ -134,6 +134,9 @@ func sit(t testing.TB, opt lsp.MemoryOptions, settings lsp.InitializationOptions
 	return d
 }
 
+// stateless stands in options for a server without a state directory.
+const stateless = "stateless"
+
 // ring starts a server and a client that has not sent initialize.
 func ring(t testing.TB, opt lsp.MemoryOptions) *desk {
 	t.Helper()
@@ -142,8 +145,11 @@ func ring(t testing.TB, opt lsp.MemoryOptions) *desk {
 	if opt.Watch == nil {
 		opt.Watch = followers
 	}
-	if opt.State == "" {
+	switch opt.State {
+	case "":
 		opt.State = filepath.Join(t.TempDir(), "state")
+	case stateless:
+		opt.State = ""
 	}
 	setup := lsp.Memory(opt)
 	ctx, cancel := context.WithCancel(context.Background())
