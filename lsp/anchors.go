@@ -222,9 +222,17 @@ func (f *features) wantChanged() {
 	refs, all := f.anchors.refs, f.anchors.all
 	f.anchors.refs, f.anchors.all = nil, false
 	f.anchors.mu.Unlock()
-	n := 0
+	if !f.s.Settings().Trusted {
+		return
+	}
+	n, looked := 0, map[*memory.Root]bool{}
 	want := func(d *memory.Document) bool {
-		if len(f.anchorFolders(snap, d.Root)) > 0 {
+		names, known := looked[d.Root]
+		if !known {
+			names = len(f.anchorFolders(snap, d.Root)) > 0
+			looked[d.Root] = names
+		}
+		if names {
 			n++
 			f.deadAnchors(snap, d)
 		}
