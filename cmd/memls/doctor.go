@@ -178,7 +178,7 @@ func (d *diagnosis) root(o *opened, r memory.RootStatus) {
 		d.add(levelWarning, path, "changes may be noticed late: "+r.Reason, watchAdvice(r.Reason))
 	}
 	if twice := r.Root.Twice(); twice != "" {
-		d.add(levelWarning, path, twice, "name it once")
+		d.add(levelWarning, path, "it "+strings.TrimPrefix(twice, path+" "), "name it once")
 	}
 	if n := len(r.Skipped); n > 0 {
 		d.add(levelWarning, path, fmt.Sprintf("%s not read, the first: %s: %s", count(n, "entry")+isAre(n), r.Skipped[0].Path, r.Skipped[0].Reason), "memls status --all lists them")
