@@ -290,7 +290,7 @@ func (s *Store) openState(r *Root) (*folder, error) {
 		in.close()
 		return nil, err
 	}
-	if err := claim(in, r); err != nil {
+	if err := s.claim(in, r, false); err != nil {
 		in.close()
 		return nil, err
 	}
@@ -309,8 +309,14 @@ func (s *Store) expirePlans(state *rootState) error {
 			return err
 		}
 		var p Plan
-		if err := json.Unmarshal(raw, &p); err != nil || s.opt.Now().Before(p.ExpiresAt) {
-			continue // what cannot be read is reported where plans are listed
+		if err := json.Unmarshal(raw, &p); err != nil {
+			if err := s.quarantine(state, statePlans, id+recordSuffix, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.opt.Now().Before(p.ExpiresAt) {
+			continue
 		}
 		if err := state.drop(statePlans, id+recordSuffix); err != nil {
 			return err

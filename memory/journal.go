@@ -93,22 +93,26 @@ func (r *record) reversed() *record {
 	return back
 }
 
+// errCorrupt is a file of state that does not say what it should.
+var errCorrupt = errors.New("corrupt")
+
 func decodeRecord(raw []byte) (*record, error) {
 	r := &record{}
-	header, rest, ok := bytes.Cut(raw, []byte("\n"))
-	if !ok {
-		return nil, errors.New("operation record without contents")
+	header, rest, _ := bytes.Cut(raw, []byte("\n"))
+	err := json.Unmarshal(header, &r.recordHeader)
+	if err == nil {
+		err = json.Unmarshal(rest, &r.contents)
 	}
-	if err := json.Unmarshal(header, &r.recordHeader); err != nil {
-		return nil, fmt.Errorf("operation record: %w", err)
+	if err == nil && r.contents != nil && len(r.contents) != len(r.Files) {
+		err = errors.New("contents that do not fit")
 	}
-	if err := json.Unmarshal(rest, &r.contents); err != nil {
-		return nil, fmt.Errorf("contents of operation %s: %w", r.ID, err)
+	if err == nil {
+		err = r.check()
 	}
-	if r.contents != nil && len(r.contents) != len(r.Files) {
-		return nil, fmt.Errorf("contents of operation %s do not fit", r.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%w record of an operation: %w", errCorrupt, err)
 	}
-	return r, r.check()
+	return r, nil
 }
 
 // check refuses a record that could lead out of its roots: state is ours, and

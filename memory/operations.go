@@ -189,10 +189,8 @@ func (s *Store) undoable(id string) (*record, error) {
 	for _, later := range names[:at] {
 		h, err := s.loadHeader(later)
 		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return nil, refuseIO(err, nil, "reading an operation")
+			// What cannot be read is reported where operations are listed.
+			continue
 		}
 		if h.Undoes == id {
 			return nil, refuse(RefusedStale, h.refs(), "the operation has been undone")
@@ -244,7 +242,9 @@ func (s *Store) expire(state *rootState) error {
 		}
 		h, err := decodeHeader(raw)
 		if err != nil {
-			s.opt.Log.Error("the record of an operation cannot be read", "operation", id, "error", err)
+			if err := s.quarantine(state, stateOperations, id+recordSuffix, err); err != nil {
+				return err
+			}
 			continue
 		}
 		if now.Before(h.UndoUntil) {

@@ -198,7 +198,20 @@ func (s *Store) purgeState(state *rootState, f *forgetting, b *bases) error {
 	if err := s.purgePlans(state, f); err != nil {
 		return err
 	}
-	return s.purgeRescued(state, f)
+	if err := s.purgeRescued(state, f); err != nil {
+		return err
+	}
+	// What cannot be read cannot be searched either.
+	corrupt, err := listState(state.folder, stateCorrupt, "")
+	if err != nil {
+		return err
+	}
+	for _, name := range corrupt {
+		if err := state.drop(stateCorrupt, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // purgeRecord erases the contents of an operation that keeps what was forgotten.

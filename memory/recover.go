@@ -112,6 +112,16 @@ func (s *Store) recoverLocked(ctx context.Context, l *locked) (more []*Root, fou
 		}
 		for _, p := range homes {
 			r, err := s.loadPending(l, state, p)
+			if errors.Is(err, errCorrupt) {
+				at := state
+				if p.home != nil {
+					at = l.state(p.home.ID)
+				}
+				if err := s.quarantine(at, stateJournal, p.id+recordSuffix, err); err != nil {
+					return nil, found, err
+				}
+				continue
+			}
 			if err != nil {
 				return nil, found, err
 			}
@@ -173,7 +183,10 @@ func (s *Store) pending(state *rootState) ([]pendingRecord, error) {
 		}
 		var p link
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, fmt.Errorf("journal of %s: %s: %w", state.Prefix, id, err)
+			if err := s.quarantine(state, stateJournal, id+linkSuffix, err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		out = append(out, pendingRecord{id: id, home: &p.Home})
 	}
@@ -191,7 +204,7 @@ func (s *Store) loadPending(l *locked, state *rootState, p pendingRecord) (*reco
 		if err != nil {
 			return nil, err
 		}
-		return decodeRecord(raw)
+		return pendingRecordOf(raw)
 	}
 	home := l.state(p.home.ID)
 	if home == nil {
@@ -204,7 +217,15 @@ func (s *Store) loadPending(l *locked, state *rootState, p pendingRecord) (*reco
 	if err != nil {
 		return nil, err
 	}
-	return decodeRecord(raw)
+	return pendingRecordOf(raw)
+}
+
+func pendingRecordOf(raw []byte) (*record, error) {
+	r, err := decodeRecord(raw)
+	if err == nil && r.contents == nil {
+		err = fmt.Errorf("%w record of an operation: it lacks its contents", errCorrupt)
+	}
+	return r, err
 }
 
 // settle finishes an interrupted operation, or rolls it back: when that had
@@ -213,9 +234,6 @@ func (s *Store) settle(ctx context.Context, l *locked, r *record) (Recovery, err
 	done := Recovery{Operation: r.ID, Kind: r.Kind, Refs: r.refs()}
 	b := &bases{disk: s.disk, open: map[string]*folder{}}
 	defer b.close()
-	if r.contents == nil {
-		return done, fmt.Errorf("the journal of operation %s lacks its contents", r.ID)
-	}
 	works := s.works(l, r)
 	defer closeAll(works)
 	if err := dropIndexTemps(b, r); err != nil {
@@ -405,10 +423,17 @@ func (s *Store) rescue(state *rootState, name string, raw []byte) error {
 	return nil
 }
 
+// quarantine puts a file of state that cannot be read aside, so that it is in
+// nobody's way and can be looked at.
+func (s *Store) quarantine(state *rootState, part, name string, cause error) error {
+	s.opt.Log.Error("a file of state cannot be read and was put aside", "state", state.folder.path, "part", part, "name", name, "error", cause)
+	return state.move(part, stateCorrupt, name)
+}
+
 // tidy removes temporary files that a crash left in the state of roots.
 func (s *Store) tidy(l *locked) error {
 	for _, state := range l.states {
-		for _, part := range []string{"", stateJournal, stateOperations, statePlans, stateRescued} {
+		for _, part := range []string{"", stateJournal, stateOperations, statePlans, stateRescued, stateCorrupt} {
 			if err := state.tidy(part); err != nil {
 				return err
 			}

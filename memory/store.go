@@ -169,6 +169,7 @@ const (
 	stateOperations = "operations"
 	statePlans      = "plans"
 	stateRescued    = "rescued"
+	stateCorrupt    = "corrupt" // what could not be read, kept to be looked at
 )
 
 // stateFolder opens the state directory of a root, which is made when needed.
@@ -184,7 +185,7 @@ func (s *Store) stateFolder(r *Root) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := claim(in, r); err != nil {
+	if err := s.claim(in, r, true); err != nil {
 		in.close()
 		return nil, err
 	}
@@ -195,21 +196,26 @@ type rootClaim struct {
 	Path string `json:"path"`
 }
 
-func claim(in *folder, r *Root) error {
+// claim checks that a state directory is that of a root. With write, one that
+// says nothing readable is marked so.
+func (s *Store) claim(in *folder, r *Root, write bool) error {
 	raw, err := in.readState(stateRootFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var c rootClaim
+	if err != nil || json.Unmarshal(raw, &c) != nil {
+		if err == nil {
+			s.opt.Log.Error("the mark of a state directory cannot be read", "state", in.path, "root", r.Real)
+		}
+		if !write {
+			return nil
+		}
 		raw, err = json.Marshal(rootClaim{Path: r.Real})
 		if err == nil {
 			err = in.replace(stateRootFile, raw)
 		}
 		return err
-	}
-	if err != nil {
-		return err
-	}
-	var c rootClaim
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return fmt.Errorf("%s in %s: %w", stateRootFile, in.path, err)
 	}
 	if c.Path != r.Real {
 		return refuse(RefusedByIO, nil, "the state directory %s belongs to another root, %s", in.path, c.Path)

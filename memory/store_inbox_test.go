@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -148,19 +149,39 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
-func TestCorruptPlanIsReportedAndHidesNoOther(t *testing.T) {
+func TestCorruptStateIsPutAsideAndInNobodysWay(t *testing.T) {
 	s := openStore(t, nil)
 	good := s.propose(s.extracted("a.md"))
 	bad := s.propose(s.extracted("b.md"))
+	op := s.do(s.create(0, "c.md", "c\n"))
+	lost := s.do(s.create(0, "d.md", "d\n"))
 	for path := range tree(t, s.state) {
-		if strings.Contains(path, bad.ID) {
+		if strings.Contains(path, bad.ID) || strings.Contains(path, lost.ID) || filepath.Base(path) == "root.json" {
 			write(t, "/", path, "{ half of")
 		}
 	}
+	journal := filepath.Join(s.state, s.roots[0].ID, "journal")
+	write(t, journal, "o-1.json", "{ half of")
+	write(t, journal, "o-2.link", "{ half of")
 	plans, err := s.Plans()
 	if err != nil || len(plans) != 1 || plans[0].ID != good.ID {
 		t.Errorf("pending %v, %v", plans, err)
 	}
+	next := s.again(nil)
+	if found, err := next.Recover(t.Context()); err != nil || len(found) != 0 {
+		t.Errorf("recovered %v, %v", found, err)
+	}
+	corrupt := tree(t, filepath.Join(s.state, s.roots[0].ID, "corrupt"))
+	if len(corrupt) != 4 {
+		t.Errorf("put aside: %v", corrupt)
+	}
+	if _, err := next.Apply(t.Context(), good.ID, memory.ApplyOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := next.Undo(t.Context(), op.ID); err != nil {
+		t.Error(err)
+	}
+	s.gone(0, "c.md")
 }
 
 func TestMoveBetweenRoots(t *testing.T) {
