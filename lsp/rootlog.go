@@ -27,8 +27,13 @@ func (l *rootLog) note(log *slog.Logger, roots []memory.RootStatus) {
 		}
 		level := slog.LevelInfo
 		switch r.State {
-		case memory.StateError, memory.StateMissing, memory.StateDegraded, memory.StateUntrusted:
+		case memory.StateError, memory.StateDegraded, memory.StateUntrusted:
 			level = slog.LevelWarn
+		case memory.StateMissing:
+			// A place that was found and not named is where a first memory may go.
+			if r.Root.Profile == "" {
+				level = slog.LevelWarn
+			}
 		}
 		args := []any{"path", r.Root.Path, "scope", r.Root.Scope, "state", r.State}
 		if r.Reason != "" {

@@ -25,6 +25,8 @@ type job struct {
 	stale RefusalKind // of a file that is not the expected one
 	files []goal
 	also  []*Root // locked as well
+	// former are the entries that an index is to have again, by root and path.
+	former map[string]*FormerEntry
 	// check is asked once the roots are locked, done told before they are
 	// released.
 	check func(*locked) error
@@ -153,6 +155,9 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 			continue
 		}
 		r.addRoot(t.root)
+		if c.After != nil {
+			c.Former = j.former[f.Root+":"+f.Rel]
+		}
 		r.Files = append(r.Files, *f)
 		r.contents = append(r.contents, *c)
 		r.Changes = append(r.Changes, Applied{Ref: t.ref, Action: f.Action, From: f.Base, To: f.To})
@@ -164,6 +169,7 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 		return nil, refuse(cmp.Or(j.stale, RefusedConflict), nil, "there is nothing left to change")
 	}
 	slices.SortFunc(r.Roots, func(x, y rootRef) int { return cmp.Compare(x.ID, y.ID) })
+	s.noteEntries(b, r)
 	return r, nil
 }
 

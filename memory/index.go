@@ -19,6 +19,9 @@ type IndexUpdate struct {
 	Removed, Added []*Document
 	// Documents are all documents of the root after the change.
 	Documents func() ([]*Document, error)
+	// Former are the entries, by the path of their file, that the index had before
+	// the operation which is undone.
+	Former map[string]FormerEntry
 }
 
 // IndexFunc answers the new content of a root's MEMORY.md, and whether it is to
@@ -49,7 +52,7 @@ func (s *Store) indexUpdate(b *bases, r *record, ref *rootRef) (IndexUpdate, *ro
 	if root == nil {
 		root = &Root{ID: ref.ID, Real: ref.Real, Path: ref.Real, Prefix: ref.Prefix, Scope: ref.Scope}
 	}
-	u := IndexUpdate{Root: root}
+	u := IndexUpdate{Root: root, Former: map[string]FormerEntry{}}
 	for i, f := range r.Files {
 		if f.Root != ref.ID || f.Rel == IndexName {
 			continue
@@ -61,9 +64,38 @@ func (s *Store) indexUpdate(b *bases, r *record, ref *rootRef) (IndexUpdate, *ro
 		if c.After != nil {
 			u.Added = append(u.Added, documentOf(root, f.Rel, c.After))
 		}
+		if c.Former != nil {
+			u.Former[f.Rel] = *c.Former
+		}
 	}
 	u.Documents = func() ([]*Document, error) { return s.documents(b, root) }
 	return u, ref
+}
+
+// noteEntries notes what the indexes say of the files that an operation is to
+// change, so that undoing it can have them say the same again. An index that
+// cannot be read now says nothing.
+func (s *Store) noteEntries(b *bases, r *record) {
+	if s.opt.Index == nil {
+		return
+	}
+	for i := range r.Roots {
+		root := &r.Roots[i]
+		base, err := b.folder(root, false)
+		if err != nil {
+			continue
+		}
+		raw, _, err := base.read(IndexName)
+		if err != nil {
+			continue
+		}
+		x := ParseIndex(raw)
+		for k, f := range r.Files {
+			if c := &r.contents[k]; f.Root == root.ID && f.Rel != IndexName && c.Before != nil {
+				c.Entry = x.EntryOf(f.Rel)
+			}
+		}
+	}
 }
 
 func documentOf(root *Root, rel string, raw []byte) *Document {

@@ -39,7 +39,7 @@ func (c IndexChange) Bytes(raw []byte) ([]byte, error) {
 //
 // Inv: no entry is added that programs would cut off; it is Omitted instead.
 func UpdateIndex(x *IndexFile, before, after []*Document, opt IndexOptions) IndexChange {
-	if x == nil || x.GeneratedFrom(before) {
+	if x == nil || x.GeneratedFrom(before) && !opt.formerWords(after) {
 		return regenerated(x, after, opt)
 	}
 	e := newIndexEditor(x, before, after, opt)
@@ -364,8 +364,71 @@ func readsAs(form IndexForm, d *Document) bool {
 
 func wikiName(d *Document) string { return strings.TrimSuffix(d.Rel, path.Ext(d.Rel)) }
 
-// add inserts an entry, or notes that there is no room for it.
+// FormerEntry is what an index said of a file: the lines of its entry, and which
+// line of the index the first of them was, from 0.
+type FormerEntry struct {
+	Line int    `json:"line"`
+	Text string `json:"text"` // without the end of the last line
+}
+
+// formerWords tells whether an entry comes back that somebody wrote.
+func (o IndexOptions) formerWords(docs []*Document) bool {
+	return slices.ContainsFunc(docs, func(d *Document) bool {
+		f, ok := o.Former[d.Rel]
+		return ok && f.Text != entryLine(d) && f.Text != qwenLine(d)
+	})
+}
+
+// EntryOf is the entry about a file, nil if there is none. A file that several are
+// about has the first.
+func (x *IndexFile) EntryOf(rel string) *FormerEntry {
+	names := newIndexNames([]*Document{{Rel: rel}})
+	for i, line := range x.Lines {
+		if line.Kind != IndexEntry {
+			continue
+		}
+		if _, place := names.find(line.Targets[0]); place == placeDocument {
+			last := newIndexEditor(x, nil, nil, IndexOptions{}).blockEnd(i)
+			span := Span{line.Span.Start, x.Lines[last].Span.End}
+			return &FormerEntry{Line: lineNumber(x.Doc.Text, span.Start), Text: x.Doc.Text[span.Start:span.End]}
+		}
+	}
+	return nil
+}
+
+// lineNumber is how many lines end in front of a place.
+func lineNumber(text string, at int) int {
+	n := 0
+	for pos := 0; pos < at; n++ {
+		_, pos = lineAt(text, pos)
+	}
+	return n
+}
+
+// restore puts an entry back where it was, as it was.
+func (e *indexEditor) restore(f FormerEntry) {
+	pos := 0
+	for range f.Line {
+		if pos == len(e.text) {
+			break
+		}
+		_, pos = lineAt(e.text, pos)
+	}
+	text := f.Text + e.eol
+	if pos == len(e.text) && pos > 0 && e.eolBefore(pos) == "" {
+		text = e.eol + f.Text
+	}
+	e.lines += 1 + strings.Count(f.Text, e.eol)
+	e.replace(Replacement{Span{pos, pos}, text})
+}
+
+// add inserts an entry, or notes that there is no room for it. One that was there
+// before comes back as it was.
 func (e *indexEditor) add(d *Document) {
+	if f, ok := e.opt.Former[d.Rel]; ok {
+		e.restore(f)
+		return
+	}
 	if e.bytes >= MaxIndexBytes || e.lines >= MaxIndexLines {
 		e.change.Omitted = append(e.change.Omitted, d.Rel)
 		return

@@ -447,3 +447,31 @@ func TestUpdateIndexProperties(t *testing.T) {
 		}
 	})
 }
+
+// What an index said of a file it says again when the file comes back, where it
+// said it, in the words that somebody had chosen.
+func TestUpdateIndexBringsEntriesBack(t *testing.T) {
+	a, b := about(t, "a.md", "Alpha", "first", "user"), about(t, "b.md", "Beta", "second", "user")
+	for _, index := range []string{
+		"# Mine\n\n- [A](a.md) — my words\n  and more\n- a fact\n- [Beta](b.md) — second\n", "- [A](a.md) — my words\n", "1. `a.md`: x\r\n2. [B](b.md): y\r\n", "| [A](a.md) | mine | 1 |\n| [B](b.md) | too | 2 |\n",
+		"- [Alpha](a.md) — first\n- [Beta](b.md) — second\n", "text\n\n\n- [A](a.md) — last\n",
+	} {
+		x := memory.ParseIndex([]byte(index))
+		docs := []*memory.Document{a, b}
+		if !strings.Contains(index, "b.md") {
+			docs = docs[:1]
+		}
+		entry := x.EntryOf("a.md")
+		gone := memory.UpdateIndex(x, docs, docs[1:], memory.IndexOptions{})
+		if entry == nil || strings.Contains(gone.Text, "a.md") {
+			t.Fatalf("%q: %+v, %q", index, entry, gone.Text)
+		}
+		back := memory.UpdateIndex(memory.ParseIndex([]byte(gone.Text)), docs[1:], docs, memory.IndexOptions{Former: map[string]memory.FormerEntry{"a.md": *entry}})
+		if back.Text != index {
+			t.Errorf("%q came back as %q", index, back.Text)
+		}
+	}
+	if e := memory.ParseIndex([]byte("- [x](y.md)\n")).EntryOf("a.md"); e != nil {
+		t.Errorf("%+v", e)
+	}
+}

@@ -24,6 +24,9 @@ type IndexOptions struct {
 	// when there are too many: what every clone of a repository has alike.
 	Team bool
 	Now  time.Time // decides what has expired
+	// Former are entries, by the path of their file, with which files come back
+	// into an index that somebody wrote.
+	Former map[string]FormerEntry
 }
 
 // GeneratedIndex is the text of an index and what became of each document.

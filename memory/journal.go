@@ -57,6 +57,10 @@ type fileRecord struct {
 type content struct {
 	Before []byte `json:"before,omitempty"`
 	After  []byte `json:"after,omitempty"`
+	// Entry is what the index of the root says of the file before the operation,
+	// and Former what it is to say again after one that is undone.
+	Entry  *FormerEntry `json:"entry,omitempty"`
+	Former *FormerEntry `json:"former,omitempty"`
 }
 
 // link stands in the journal of every further root of an operation and names
@@ -88,7 +92,7 @@ func (r *record) encode() ([]byte, error) {
 func (r *record) reversed() *record {
 	back := &record{recordHeader: r.recordHeader, contents: make([]content, len(r.contents))}
 	for i, c := range r.contents {
-		back.contents[i] = content{Before: c.After, After: c.Before}
+		back.contents[i] = content{Before: c.After, After: c.Before, Former: c.Entry}
 	}
 	return back
 }

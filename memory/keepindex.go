@@ -15,7 +15,7 @@ func KeepIndex(now func() time.Time) IndexFunc {
 		if u.Current != nil {
 			x = ParseIndex(u.Current)
 		}
-		opt := IndexOptions{Team: u.Root.Scope == ScopeTeam, Now: now()}
+		opt := IndexOptions{Team: u.Root.Scope == ScopeTeam, Now: now(), Former: u.Former}
 		var c IndexChange
 		if len(u.Removed)+len(u.Added) == 0 {
 			c = RebuildIndex(x, after, opt)

@@ -135,7 +135,7 @@ func (s *Store) Undo(ctx context.Context, id string) (*Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := job{kind: KindUndo, undoes: id, stale: RefusedConflict}
+	j := job{kind: KindUndo, undoes: id, stale: RefusedConflict, former: map[string]*FormerEntry{}}
 	for i := range r.Files {
 		f, c := &r.Files[i], &r.contents[i]
 		ref := r.root(f.Root)
@@ -146,6 +146,7 @@ func (s *Store) Undo(ctx context.Context, id string) (*Operation, error) {
 		t := goal{root: root, rel: f.Rel, ref: encodeRef(root.Prefix, f.Rel), base: f.To, mode: f.Mode, index: f.Rel == IndexName}
 		if f.Action != ActionCreate {
 			t.next = func([]byte) ([]byte, error) { return append([]byte{}, c.Before...), nil }
+			j.former[f.Root+":"+f.Rel] = c.Entry
 		}
 		j.files = append(j.files, t)
 	}

@@ -374,6 +374,11 @@ func TestLinkedWorktrees(t *testing.T) {
 	if r = w.find(discovery.Request{Trusted: true, Share: true}, "main", "linked"); r.Roots[0].Folders != memory.InFolders(w.path("main"), w.path("linked")) {
 		t.Errorf("%+v", r.Roots[0])
 	}
+	w.mkdir("main/part/.qwen/memory", "linked/part/.qwen/memory")
+	w.env["QWEN_CODE_MEMORY_LOCAL"] = "1"
+	w.want(w.find(discovery.Request{Trusted: true, Share: true, Profile: "qwen"}, "linked/part"), "project main/part/.qwen/memory", "team linked/.qwen/team-memory", user)
+	w.want(w.find(discovery.Request{Trusted: true, Profile: "qwen"}, "linked/part"), "project linked/part/.qwen/memory", "team linked/.qwen/team-memory", user)
+	delete(w.env, "QWEN_CODE_MEMORY_LOCAL")
 	// Without trust, git's files in the workspace say nothing.
 	r = w.find(discovery.Request{Share: true}, "linked")
 	w.want(r, "project "+of("linked"), "team linked/.qwen/team-memory untrusted", user)

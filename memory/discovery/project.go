@@ -14,6 +14,16 @@ func (p Project) key() string {
 	return p.Root
 }
 
+// home is the folder in which the project keeps what it keeps in itself: that of
+// the main worktree when it is shared.
+func (p Project) home() string {
+	rel, err := filepath.Rel(p.Root, p.Folder)
+	if p.Main == "" || err != nil {
+		return p.Folder
+	}
+	return filepath.Join(p.Main, rel)
+}
+
 // projectOf finds the project that a folder belongs to.
 func (f *finder) projectOf(folder string) Project {
 	p := Project{Folder: folder, Root: folder}

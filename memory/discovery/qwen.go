@@ -76,7 +76,7 @@ func (f *finder) qwenUser() []candidate {
 func (f *finder) qwenProject(p Project) []candidate {
 	local := candidate{
 		profile: ProfileQwen, scope: memory.ScopeProject, folder: p.Folder,
-		path: filepath.Join(p.Folder, ".qwen", "memory"), inWorkspace: true,
+		path: filepath.Join(p.home(), ".qwen", "memory"), inWorkspace: true,
 	}
 	isLocal := f.env.Getenv(envQwenLocal) == "1"
 	own, other := p.key(), p.Folder
