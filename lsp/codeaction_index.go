@@ -15,9 +15,8 @@ func (f *features) indexOptions(root *memory.Root) memory.IndexOptions {
 	return memory.IndexOptions{Team: root.Scope == memory.ScopeTeam, Now: f.opt.Now()}
 }
 
-// indexFile is the page of an index as the functions of an index take it: its
-// ranges are those of the page's text.
-func (p *page) indexFile() *memory.IndexFile { return memory.ParseIndex([]byte(p.doc.Text)) }
+// indexFile is the page of an index as the functions of an index take it.
+func (p *page) indexFile() *memory.IndexFile { return memory.NewIndexFile(p.doc) }
 
 // listed are the refs of the memories that an index leads to.
 func (p *page) listed() map[string]bool {
