@@ -12,7 +12,7 @@ import (
 // The tests of this file keep the documents from naming what is not there.
 
 var documents = []string{
-	"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/discovery.md", "docs/memory-files.md", "docs/models.md", "docs/protocol.md", "docs/retrieval.md",
+	"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/discovery.md", "docs/language-server.md", "docs/memory-files.md", "docs/models.md", "docs/protocol.md", "docs/retrieval.md",
 	"testdata/memory/README.md", "testdata/eval/core/README.md",
 }
 
