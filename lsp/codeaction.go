@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -66,6 +67,10 @@ func (f *features) codeActions(ctx context.Context, p *page, q *codeActionParams
 			}
 			c.Data = protocol.LSPAny(data)
 		} else if c.Edit, err = f.editOf(a); err != nil {
+			var nothing *Failure
+			if errors.As(err, &nothing) {
+				continue // it turns out that it cannot be done
+			}
 			return nil, err
 		}
 		if c.Edit != nil || c.Data != nil {

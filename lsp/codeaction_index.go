@@ -15,9 +15,8 @@ func (f *features) indexOptions(root *memory.Root) memory.IndexOptions {
 	return memory.IndexOptions{Team: root.Scope == memory.ScopeTeam, Now: f.opt.Now()}
 }
 
-// indexFile is the page of an index as the functions of an index take it: its
-// ranges are those of the page's text.
-func (p *page) indexFile() *memory.IndexFile { return memory.ParseIndex([]byte(p.doc.Text)) }
+// indexFile is the page of an index as the functions of an index take it.
+func (p *page) indexFile() *memory.IndexFile { return memory.NewIndexFile(p.doc) }
 
 // listed are the refs of the memories that an index leads to.
 func (p *page) listed() map[string]bool {
@@ -46,9 +45,11 @@ func indexEntryOf(d *memory.Document) string {
 }
 
 func allBut(docs []*memory.Document, gone ...*memory.Document) []*memory.Document {
-	return slices.DeleteFunc(slices.Clone(docs), func(d *memory.Document) bool {
-		return slices.ContainsFunc(gone, func(g *memory.Document) bool { return g.Ref == d.Ref })
-	})
+	refs := make(map[string]bool, len(gone))
+	for _, d := range gone {
+		refs[d.Ref] = true
+	}
+	return slices.DeleteFunc(slices.Clone(docs), func(d *memory.Document) bool { return refs[d.Ref] })
 }
 
 // listingActions bring a memory into the index of its root, or out of it; a root
@@ -61,35 +62,47 @@ func (f *features) listingActions(p *page) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, opt := p.snap.Of(p.Root), f.indexOptions(p.Root)
-	if index == nil {
-		return f.firstIndex(p, docs, opt)
+	opt := f.indexOptions(p.Root)
+	switch {
+	case index == nil:
+		return f.firstIndex(p, opt)
+	case index.listed()[p.saved.Ref]:
+		return []action{{id: "unlist", title: "Remove from " + memory.IndexName, kind: protocol.CodeActionKindRefactor, edit: index.updating(func(docs []*memory.Document) memory.IndexChange {
+			return memory.UpdateIndex(index.indexFile(), docs, allBut(docs, p.saved), opt)
+		})}}, nil
+	case opt.Active(p.saved):
+		return []action{{id: "list", title: "Add to " + memory.IndexName, kind: protocol.CodeActionKindQuickFix, edit: index.updating(func(docs []*memory.Document) memory.IndexChange {
+			return memory.UpdateIndex(index.indexFile(), allBut(docs, p.saved), docs, opt)
+		})}}, nil
 	}
-	var change memory.IndexChange
-	a := action{id: "list", title: "Add to " + memory.IndexName, kind: protocol.CodeActionKindQuickFix}
-	if index.listed()[p.saved.Ref] {
-		a = action{id: "unlist", title: "Remove from " + memory.IndexName, kind: protocol.CodeActionKindRefactor}
-		change = memory.UpdateIndex(index.indexFile(), docs, allBut(docs, p.saved), opt)
-	} else {
-		change = memory.UpdateIndex(index.indexFile(), allBut(docs, p.saved), docs, opt)
+	return nil, nil
+}
+
+// updating is the edit of an index that is made when the action is chosen: it
+// costs what the root has of memories.
+func (p *page) updating(change func(docs []*memory.Document) memory.IndexChange) func(*workspaceEdit) error {
+	return func(w *workspaceEdit) error {
+		c := change(p.snap.Of(p.Root))
+		if len(c.Replace) == 0 {
+			if len(c.Omitted) > 0 {
+				return Fail(KindTooLarge, "there is no room in %s: programs would cut it off", memory.IndexName)
+			}
+			return Fail(KindConflict, "there is nothing to change in %s", memory.IndexName)
+		}
+		w.text(p, c.Replace...)
+		return nil
 	}
-	if len(change.Replace) == 0 {
-		return nil, nil // there is no room, or it is to have no entry
-	}
-	a.edit = index.changes(change.Replace)
-	return []action{a}, nil
 }
 
 // firstIndex makes an index for a root that has none.
-func (f *features) firstIndex(p *page, docs []*memory.Document, opt memory.IndexOptions) ([]action, error) {
+func (f *features) firstIndex(p *page, opt memory.IndexOptions) ([]action, error) {
 	at := memory.Place{Root: p.Root, Rel: memory.IndexName, Index: true}
 	free, err := f.free(p.snap, at)
-	text := memory.GenerateIndex(docs, opt).Text
-	if err != nil || !free || text == "" || !f.support().CreateFiles {
+	if err != nil || !free || !opt.Active(p.saved) || !f.support().CreateFiles {
 		return nil, err
 	}
 	return []action{{id: "index", title: "Create " + memory.IndexName, kind: protocol.CodeActionKindSource, edit: func(w *workspaceEdit) error {
-		w.create(at.Path(), text)
+		w.create(at.Path(), memory.GenerateIndex(p.snap.Of(p.Root), opt).Text)
 		return nil
 	}}}, nil
 }
@@ -110,20 +123,22 @@ func (f *features) indexActions(p *page, at memory.Span) ([]action, error) {
 		}
 		out = append(out, action{id: "dead", title: title, kind: protocol.CodeActionKindQuickFix, mends: coded(problems, memory.ProblemIndexMissing), edit: p.changes(dead)})
 	}
-	add := func(id, title string, kind protocol.CodeActionKind, change memory.IndexChange, mends []memory.Problem) {
-		if len(change.Replace) > 0 {
-			out = append(out, action{id: id, title: title, kind: kind, mends: mends, edit: p.changes(change.Replace)})
-		}
-	}
 	if missing := drift.Unlisted; len(missing) > 0 {
 		title := fmt.Sprintf("Add the %d memories that it does not list", len(missing))
 		if len(missing) == 1 {
 			title = "Add the memory that it does not list"
 		}
-		add("missing", title, protocol.CodeActionKindQuickFix, memory.UpdateIndex(x, allBut(docs, missing...), docs, opt), coded(problems, memory.ProblemIndexUnlisted))
+		out = append(out, action{
+			id: "missing", title: title, kind: protocol.CodeActionKindQuickFix, mends: coded(problems, memory.ProblemIndexUnlisted),
+			edit: p.updating(func(docs []*memory.Document) memory.IndexChange {
+				return memory.UpdateIndex(x, allBut(docs, missing...), docs, opt)
+			}),
+		})
 	}
-	add("rebuild", "Rebuild "+memory.IndexName, protocol.CodeActionKindSource, memory.RebuildIndex(x, docs, opt), nil)
-	return out, nil
+	return append(out, action{
+		id: "rebuild", title: "Rebuild " + memory.IndexName, kind: protocol.CodeActionKindSource,
+		edit: p.updating(func(docs []*memory.Document) memory.IndexChange { return memory.RebuildIndex(x, docs, opt) }),
+	}), nil
 }
 
 // coded are the problems with a code.

@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -48,6 +49,9 @@ func (f *features) completion(ctx context.Context, p *page, q *positionParams) (
 	if c.list.Items == nil {
 		c.list.Items = []protocol.CompletionItem{}
 	}
+	if c.err != nil {
+		return nil, c.err
+	}
 	return &c.list, ctx.Err()
 }
 
@@ -57,6 +61,7 @@ type completer struct {
 	p    *page
 	spot spot
 	list protocol.CompletionList
+	err  error
 }
 
 // add adds an item that replaces what the spot covers.
@@ -69,7 +74,9 @@ func (c *completer) add(label, insert, filter string, kind protocol.CompletionIt
 	if filter != label {
 		item.FilterText = protocol.NewOptional(filter)
 	}
-	if raw, err := encode(data); err == nil && data != (completionData{}) {
+	if data != (completionData{}) {
+		raw, err := encode(data)
+		c.err = errors.Join(c.err, err)
 		item.Data = protocol.LSPAny(raw)
 	}
 	c.list.Items = append(c.list.Items, item)
@@ -122,8 +129,7 @@ func (c *completer) values() {
 		return
 	}
 	for _, v := range about.values {
-		c.beside(c.value(v.name, protocol.CompletionItemKindEnumMember), "")
-		c.list.Items[len(c.list.Items)-1].Documentation = protocol.String(v.meaning)
+		c.value(v.name, protocol.CompletionItemKindEnumMember).Documentation = protocol.String(v.meaning)
 	}
 	for _, u := range c.used(about) {
 		if slices.ContainsFunc(about.values, func(v headerValue) bool { return v.name == u.name }) {
@@ -359,6 +365,7 @@ func (c *completer) headings() {
 		}
 		d = c.f.seen(c.p.snap, to)
 	}
+	slug := c.inTarget()
 	for _, h := range memory.OutlineOf(d).Headings {
 		if h.Text == "" || strings.ContainsAny(h.Text, "[]|#()") {
 			continue
@@ -368,7 +375,7 @@ func (c *completer) headings() {
 			return
 		}
 		insert := h.Text
-		if strings.ContainsAny(c.p.doc.Text[c.spot.whole.Start-1:c.spot.whole.Start], "#") && c.inTarget() {
+		if slug {
 			insert = headingSlug(h.Text)
 		}
 		c.add(h.Text, insert, h.Text, protocol.CompletionItemKindReference, completionData{})

@@ -18,7 +18,11 @@ func BenchmarkLanguageFeatures(b *testing.B) {
 				"The service word%d talks to topic%d, see [[f%d]] and [that](../d%d/f%d.md).\n\n- [[Note %d on topic%d]]\n",
 				i, i%97, i%311, i%500, i%77, i%53, i%89, (i+1)%files, (i+7)%files%50, (i+7)%files, (i+3)%files, (i+3)%files%97))
 		}
-		d := sit(b, lsp.MemoryOptions{}, serving(s)).settled()
+		actions := map[string]any{"codeAction": map[string]any{
+			"codeActionLiteralSupport": map[string]any{}, "dataSupport": true, "resolveSupport": map[string]any{"properties": []string{"edit"}},
+		}}
+		s.write("MEMORY.md", "- [Note](d7/f7.md)\n")
+		d := sit(b, lsp.MemoryOptions{}, serving(s), memoryClient{Capabilities: map[string]any{"textDocument": actions}}).settled()
 		path := s.path("d7/f7.md")
 		text := "---\nname: Note 7 on topic7\nkeywords: []\n---\nSee [[f8]] and [[no"
 		d.open(path, text)

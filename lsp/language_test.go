@@ -119,6 +119,9 @@ func TestRenamedFilesKeepTheirLinks(t *testing.T) {
 			for _, l := range rapid.SliceOfN(rapid.SampledFrom(targets), 0, 5).Draw(rt, name) {
 				text += "- " + l + "\n"
 			}
+			if rapid.Bool().Draw(rt, name+" by reference") {
+				text = strings.Replace(text, "- ", "[up]: /a.md\n\n- [q][up] [r][down] ", 1) + "\n[down]: x/a.md\n"
+			}
 			files[name] = text + "\nend\n"
 		}
 		return files

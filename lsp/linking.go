@@ -217,6 +217,15 @@ func (f *features) references(ctx context.Context, p *page, q *referenceParams) 
 	return out, ctx.Err()
 }
 
+// clickable is the place of a link's target, or all of a link by reference, whose
+// target stands elsewhere.
+func clickable(l memory.Link) memory.Span {
+	if l.TargetSpan.Start < l.Span.Start || l.TargetSpan.End > l.Span.End {
+		return l.Span
+	}
+	return l.TargetSpan
+}
+
 // documentLinks serves textDocument/documentLink: the links of a page that lead
 // to a memory. Others are left to whoever knows more of them.
 func (f *features) documentLinks(ctx context.Context, p *page, _ *documentParams) (any, error) {
@@ -230,7 +239,7 @@ func (f *features) documentLinks(ctx context.Context, p *page, _ *documentParams
 			continue
 		}
 		target, tip := uri.URI(uriOf(d)), d.Title
-		out = append(out, protocol.DocumentLink{Range: p.rangeOf(l.TargetSpan), Target: &target, Tooltip: &tip})
+		out = append(out, protocol.DocumentLink{Range: p.rangeOf(clickable(l)), Target: &target, Tooltip: &tip})
 	}
 	return out, nil
 }

@@ -46,9 +46,11 @@ func (f *features) list(ctx context.Context, p *ListParams) (*ListResult, error)
 		}
 	}
 	slices.SortFunc(found, func(a, b *memory.Document) int { return strings.Compare(a.Ref, b.Ref) })
-	result := &ListResult{}
+	result, used := &ListResult{}, f.usage()
 	for _, d := range found[:min(limit, len(found))] {
-		result.Documents = append(result.Documents, words.listed(d, f.feedbackOn(d.Ref)))
+		row := words.listed(d, f.feedbackOn(d.Ref))
+		row.RecallCount, row.LastRecalledAt, _ = used(d)
+		result.Documents = append(result.Documents, row)
 	}
 	if len(found) > limit {
 		result.Cursor = base64.RawURLEncoding.EncodeToString([]byte(found[limit-1].Ref))

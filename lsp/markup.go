@@ -142,7 +142,7 @@ func (f *features) traits(d *memory.Document, now time.Time) []string {
 // useOf tells how often and when a memory was last recalled; empty when that is
 // not known.
 func (f *features) useOf(d *memory.Document, now time.Time) string {
-	count, last, known := f.usage(d.Ref)
+	count, last, known := f.usage()(d)
 	switch {
 	case !known:
 		return ""

@@ -96,6 +96,7 @@ type features struct {
 	activity *recorder
 	editing
 
+	uses    usages
 	calls   atomic.Pointer[callNames]      // what memories are called, of the last revision that was asked about
 	running atomic.Pointer[memory.Catalog] // nil before initialize
 	open    atomic.Pointer[workspace]

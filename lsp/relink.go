@@ -125,8 +125,11 @@ func sortReplacements(reps []memory.Replacement) []memory.Replacement {
 // renamedLabel changes the text of a link that is the memory's old title.
 func renamedLabel(p *page, l memory.Link, old, now *memory.Document) []memory.Replacement {
 	from := l.Span.Start + 1
+	if old.Title == now.Title || l.TargetSpan.Start < from || l.TargetSpan.End > l.Span.End {
+		return nil // of a link by reference the target stands elsewhere
+	}
 	end := strings.LastIndex(p.doc.Text[from:l.TargetSpan.Start], "](")
-	if end < 0 || old.Title == now.Title {
+	if end < 0 {
 		return nil
 	}
 	if shown := p.doc.Text[from : from+end]; shown != old.Title && shown != indexTitleOf(old) {

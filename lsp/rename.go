@@ -30,7 +30,7 @@ func (p *page) renamingAt(offset int) (renaming, bool) {
 		if !ok || l.TargetSpan.Len() == 0 {
 			return renaming{}, false
 		}
-		return renaming{target: d, file: true, at: l.TargetSpan, name: strings.TrimSuffix(path.Base(d.Rel), path.Ext(d.Rel))}, true
+		return renaming{target: d, file: true, at: clickable(l), name: strings.TrimSuffix(path.Base(d.Rel), path.Ext(d.Rel))}, true
 	}
 	if p.Index || p.saved == nil {
 		return renaming{}, false
