@@ -15,6 +15,8 @@ import (
 const (
 	maxInboxPlans = 100
 	maxInboxBytes = 50 << 20
+	// maxTalkPlans bounds the plans of conversations, which live an hour.
+	maxTalkPlans = 1000
 )
 
 // homeOf is the root whose state a plan is kept in: that of its first change.
@@ -37,7 +39,7 @@ func (s *Store) keep(ctx context.Context, p *Plan) error {
 				delete(s.plans, id)
 			}
 		}
-		if len(s.plans) >= maxInboxPlans {
+		if len(s.plans) >= maxTalkPlans {
 			return refuse(RefusedBudget, nil, "%d plans are pending; apply or discard some", len(s.plans))
 		}
 		s.plans[p.ID] = p

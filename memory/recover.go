@@ -460,7 +460,9 @@ func (s *rootState) tidy(part string) error {
 		return err
 	}
 	for _, n := range names {
-		if strings.HasPrefix(n, tempPrefix) {
+		// The mark of an operation that was rolled back outlives it in a crash.
+		id, isMark := strings.CutSuffix(n, abortSuffix)
+		if strings.HasPrefix(n, tempPrefix) || isMark && !slices.Contains(names, id+recordSuffix) {
 			if err := in.remove(n); err != nil {
 				return err
 			}
