@@ -238,7 +238,7 @@ func TestLOSS_02_BytesOutsideTheEntryStay(t *testing.T) {
 			text = "\uFEFF" + text
 		}
 		if rapid.IntRange(0, 9).Draw(r, "stray") == 0 {
-			text += "\xff\xfe stray" + eol
+			text += "\xff\x80 stray" + eol // at the start of a file FF FE would be a byte order mark, and removing all before it is refused
 		}
 		write(s.t, s.dirs[0], "a.md", text)
 		d := s.doc(0, "a.md")
