@@ -402,6 +402,8 @@ func TestChangingWhereNothingMayBeWritten(t *testing.T) {
 	d.fails(lsp.KindUntrusted, "memory/remember", lsp.RememberParams{Text: "something"})
 	d.fails(lsp.KindNotFound, "memory/forget", lsp.ForgetParams{Query: "fish"})
 
+	bare := sit(t, lsp.MemoryOptions{State: stateless}, serving(newStore(t, map[string]string{"a.md": "a fish\n"}))).settled()
+	bare.fails(lsp.KindDisabled, "memory/remember", lsp.RememberParams{Text: "something"})
 	// A file in the place of the directory for state.
 	s := newStore(t, map[string]string{"a.md": "a fish\n"})
 	e := sit(t, lsp.MemoryOptions{State: s.path("a.md")}, serving(s)).settled()

@@ -190,7 +190,7 @@ type forgetter struct {
 	snap   *Snapshot
 	tools  ForgetTools
 	phrase []string // the words of the query
-	terms  []string // those to look for
+	terms  []term   // what to look for
 	draft  Draft
 }
 
@@ -233,14 +233,16 @@ func (f *forgetter) because() string {
 // query would mean everything.
 func (f *forgetter) read() error {
 	f.phrase = words(f.Query)
-	var usable, content []string
-	for _, w := range f.phrase {
-		if !nameWord(w) || slices.Contains(usable, w) {
-			continue
-		}
-		usable = append(usable, w)
-		if f.tools.Content == nil || f.tools.Content(w) {
-			content = append(content, w)
+	var usable, content []term
+	for piece := range strings.FieldsSeq(f.Query) {
+		for _, t := range termsOf(words(piece)) {
+			if !t.names() || slices.ContainsFunc(usable, func(o term) bool { return slices.Equal(o, t) }) {
+				continue
+			}
+			usable = append(usable, t)
+			if len(t) > 1 || f.tools.Content == nil || f.tools.Content(t[0]) {
+				content = append(content, t)
+			}
 		}
 	}
 	f.terms = content
@@ -254,15 +256,59 @@ func (f *forgetter) read() error {
 	return nil
 }
 
-// nameWord tells whether a word alone can name something: it has two characters,
-// or is a Han character, which is a word.
-func nameWord(w string) bool {
-	r, n := utf8.DecodeRuneInString(w)
-	if unicode.Is(unicode.Han, r) {
-		return true
+// term is a word to look for: in scripts without spaces a run of characters, of
+// which words() makes a word each.
+type term []string
+
+// termsOf are the terms of neighbouring words.
+func termsOf(ws []string) []term {
+	var out []term
+	last := false
+	for _, w := range ws {
+		r, _ := utf8.DecodeRuneInString(w)
+		run := unsegmented(r)
+		if run && last {
+			out[len(out)-1] = append(out[len(out)-1], w)
+		} else {
+			out = append(out, term{w})
+		}
+		last = run
 	}
-	return wordRune(r) && len(w) > n
+	return out
 }
+
+// names tells whether a term alone can name something: it has two characters, or
+// is a Han character, which is a word.
+func (t term) names() bool {
+	r, n := utf8.DecodeRuneInString(t[0])
+	return len(t) > 1 || unicode.Is(unicode.Han, r) || wordRune(r) && len(t[0]) > n
+}
+
+// in tells how much of a term stands in a text: all of it, as neighbours; of a
+// long run half, when at least half of its neighbours are neighbours there.
+func (t term) in(ws []string) float64 {
+	if indexRun(ws, t) >= 0 {
+		return 1
+	}
+	if len(t) < minPartlyMet {
+		return 0
+	}
+	pairs := 0
+	for i := 1; i < len(t); i++ {
+		if indexRun(ws, t[i-1:i+1]) >= 0 {
+			pairs++
+		}
+	}
+	if 2*pairs >= len(t)-1 {
+		return 0.5
+	}
+	return 0
+}
+
+// minPartlyMet is how long a run is that may be met in part.
+const minPartlyMet = 3
+
+func (t term) String() string { return strings.Join(t, "") }
 
 // sees tells whether a memory may be a candidate.
 func (f *forgetter) sees(d *Document) bool {
@@ -338,9 +384,10 @@ func betterCandidate(a, b Candidate) int {
 func (f *forgetter) mayHold(d *Document) bool {
 	text := foldWords(d.Text)
 	head := foldWords(d.Title)
-	return slices.ContainsFunc(f.terms, func(t string) bool {
-		// A word may be spelled with an apostrophe that words() drops.
-		return strings.Contains(text, t) || strings.Contains(head, t) || strings.ContainsAny(text, "'’ʼ")
+	return slices.ContainsFunc(f.terms, func(t term) bool {
+		// A word may be spelled with an apostrophe that words() drops, and a run may
+		// be met in part.
+		return strings.Contains(text, t[0]) || strings.Contains(head, t[0]) || len(t) >= minPartlyMet || strings.ContainsAny(text, "'’ʼ")
 	})
 }
 
@@ -365,7 +412,7 @@ func (f *forgetter) within(d *Document) []Candidate {
 	for i, e := range entries {
 		c := Candidate{Doc: d, Entry: i, Summary: e.Summary, removal: e.Removal(d)}
 		own := words(d.Text[e.Span.Start:e.Span.End])
-		if slices.ContainsFunc(f.terms, func(t string) bool { return slices.Contains(own, t) }) && f.judge(&c, head, own) {
+		if slices.ContainsFunc(f.terms, func(t term) bool { return t.in(own) > 0 }) && f.judge(&c, head, own) {
 			found = append(found, c)
 			complete = complete || c.score >= scoreAll
 		}
@@ -378,40 +425,43 @@ func (f *forgetter) within(d *Document) []Candidate {
 
 // judge scores a candidate by the words that its head and its own text hold.
 func (f *forgetter) judge(c *Candidate, head, own []string) bool {
-	met := 0
+	met := 0.0
+	title, description := words(c.Doc.Title), words(c.Doc.Description)
 	for _, t := range f.terms {
-		var field string
-		switch {
-		case holds(own, t):
-			field = "body"
-		case holds(words(c.Doc.Title), t):
-			field = "title"
-		case holds(words(c.Doc.Description), t):
-			field = "description"
-		case holds(head, t):
-			field = "keywords"
-		default:
+		best, field := 0.0, ""
+		for _, place := range []struct {
+			field string
+			words []string
+		}{{"body", own}, {"title", title}, {"description", description}, {"keywords", head}} {
+			if share := t.in(place.words); share > best {
+				best, field = share, place.field
+			}
+		}
+		if best == 0 {
 			continue
 		}
-		met++
-		c.why = append(c.why, Ground{Field: field, Term: t, Match: "exact"})
+		met += best
+		match := "exact"
+		if best < 1 {
+			match = "part"
+		}
+		c.why = append(c.why, Ground{Field: field, Term: t.String(), Match: match})
 	}
+	all := float64(len(f.terms))
 	switch {
 	case met == 0:
 		return false
 	case indexRun(own, f.phrase) >= 0 || indexRun(head, f.phrase) >= 0:
 		c.score = scorePhrase
-	case met == len(f.terms):
+	case met == all:
 		c.score = scoreAll
-	case 2*met >= len(f.terms):
-		c.score = scoreSome * float64(met) / float64(len(f.terms))
+	case 2*met >= all:
+		c.score = scoreSome * met / all
 	default:
 		return false
 	}
 	return true
 }
-
-func holds(ws []string, w string) bool { return slices.Contains(ws, w) }
 
 // surest are the literal candidates to propose: those with all words, or when
 // there is none those with some.

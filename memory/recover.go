@@ -434,7 +434,7 @@ func (s *Store) quarantine(state *rootState, part, name string, cause error) err
 // tidy removes temporary files that a crash left in the state of roots.
 func (s *Store) tidy(l *locked) error {
 	for _, state := range l.states {
-		for _, part := range []string{"", stateJournal, stateOperations, statePlans, stateRescued, stateCorrupt} {
+		for _, part := range []string{"", stateJournal, stateOperations, statePlans, stateRescued, stateCorrupt, stateForgotten, stateFeedback} {
 			if err := state.tidy(part); err != nil {
 				return err
 			}

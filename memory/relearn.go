@@ -93,8 +93,16 @@ func (s *Store) Block(ctx context.Context, root *Root, texts []string) error {
 
 // Unblock lets texts be learnt again: somebody asked to remember them.
 func (s *Store) Unblock(ctx context.Context, root *Root, texts []string) error {
-	if blocked, err := s.Blocked(root, strings.Join(texts, "\n")); err != nil || !blocked {
-		return err
+	known := false
+	for _, t := range texts {
+		blocked, err := s.Blocked(root, t)
+		if err != nil {
+			return err
+		}
+		known = known || blocked
+	}
+	if !known {
+		return nil
 	}
 	return s.changeDigests(ctx, root, func(f *forgottenDigests) {
 		for _, t := range texts {
