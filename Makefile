@@ -20,7 +20,7 @@ export TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd6
 export FUZZTIME ?= 10s
 export GO
 
-.PHONY: build test gofmt cross lint unit fuzz bench soak cover fmt tools clean help
+.PHONY: build test gofmt cross lint unit hosts fuzz bench soak cover fmt tools clean help
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/memls
@@ -41,6 +41,9 @@ lint:
 
 unit:
 	@.ci/unit
+
+hosts:
+	@.ci/hosts
 
 fuzz:
 	@.ci/fuzz

@@ -292,7 +292,7 @@ func TestProtocolDocDescribesEveryField(t *testing.T) {
 func TestProtocolDocExamplesRoundTrip(t *testing.T) {
 	doc, types := readProtocolDoc(t), wireTypesByName(t)
 	shown := map[string]bool{}
-	for _, e := range doc.examples {
+	for _, e := range append(examplesOf(t, "hosts.md"), doc.examples...) {
 		typ := types[e.typ]
 		if typ == nil {
 			t.Errorf("line %d: the example is marked as %q, which is no type of the wire", e.line, e.typ)
@@ -322,6 +322,32 @@ func TestProtocolDocExamplesRoundTrip(t *testing.T) {
 			}
 		}
 	}
+}
+
+// examplesOf are the examples of another document, which may be indented.
+func examplesOf(t *testing.T, name string) (out []docExample) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example *docExample
+	for i, line := range strings.Split(string(raw), "\n") {
+		line = strings.TrimSpace(line)
+		switch typ, begins := strings.CutPrefix(line, "```json "); {
+		case begins:
+			example = &docExample{line: i + 1, typ: typ}
+		case example != nil && line == "```":
+			out = append(out, *example)
+			example = nil
+		case example != nil:
+			example.text += line + "\n"
+		}
+	}
+	if len(out) == 0 {
+		t.Errorf("%s has no examples", name)
+	}
+	return out
 }
 
 // canonical is JSON with sorted keys.
