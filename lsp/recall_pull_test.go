@@ -594,3 +594,48 @@ func TestHostDiesMidTurn(t *testing.T) {
 	<-stub.Gone()
 	<-stub.Gone()
 }
+
+// PROTO-05 with pull delivery: what an editor has open and not saved is not
+// taken, and a file that was deleted is gone though it is open.
+func TestPROTO_05_PullUsesWhatIsSaved(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": note("Harbour", "zebrafish port", "The port is 7433.")})
+	d := sit(t, lsp.MemoryOptions{}, serving(s)).settled()
+	d.open(s.path("a.md"), note("Harbour", "zebrafish port", "The port is 7433."))
+	d.edit(s.path("a.md"), nil, note("Harbour", "zebrafish port", "walrus"))
+	d.answer(d.pull("s", "a", "zebrafish port"))
+	if r := d.consume("s", "a", "initial"); r == nil || strings.Contains(r.Prompt, "walrus") || !strings.Contains(r.Prompt, "7433") {
+		t.Errorf("%+v", r)
+	}
+	d.answer(d.pull("t", "a", "zebrafish port"))
+	s.remove("a.md")
+	d.until("a.md to go", func(l lsp.ListResult) bool { return len(l.Documents) == 0 })
+	wantNothing(t, "a deleted file that is open", d.consume("t", "a", "initial"))
+	d.close(s.path("a.md"))
+	d.answer(d.pull("u", "a", "zebrafish port walrus"))
+	wantNothing(t, "after it was closed", d.consume("u", "a", "initial"))
+}
+
+// PROTO-06 with pull delivery: a folder that goes takes what was chosen from it
+// along, also when the selection had settled.
+func TestPROTO_06_FolderGoesBeforeItIsTaken(t *testing.T) {
+	f := newFinding(t)
+	for name, text := range gateways() {
+		f.write("a/.memory/"+name, text)
+	}
+	f.write("b/.memory/g.md", note("Gateway of B", "gateway timeouts", "gateway timeout"))
+	for name, text := range others() {
+		f.write("b/.memory/"+name, text)
+	}
+	settings := serving(f.store)
+	settings.Roots = nil
+	d := sit(t, f.options(), settings, memoryClient{Folders: []string{f.path("a")}}).settled()
+	if res, _ := d.answer(d.pull("a", "r", "gateway timeout")); len(res.Refined.Refs) != 5 {
+		t.Fatalf("%+v", res.Refined)
+	}
+	d.folders([]string{f.path("b")}, nil)
+	d.folders(nil, []string{f.path("a")})
+	d.settled()
+	wantNothing(t, "of a folder that has gone", d.consume("a", "r", "initial"))
+	d.answer(d.pull("b", "r", "gateway timeout"))
+	wantRefs(t, "the folder that came", refs(d.consume("b", "r", "initial").Documents), "project:g.md")
+}

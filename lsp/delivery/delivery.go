@@ -68,8 +68,8 @@ type observation struct {
 	strategy                 string
 }
 
-// Run measures. It takes about as long as the slowest latency times the cases
-// over what runs at once.
+// Run measures. It takes about twice as long as the slowest latency times the
+// cases over what runs at once.
 func Run(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Connections <= 0 {
 		opt.Connections = 4
@@ -78,19 +78,13 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		opt.InitialWait = initialWait
 	}
 	report := &Report{Cases: len(opt.Cases), Baseline: baseline(&opt)}
-	pushed, pulledTurns := make([][]observation, len(opt.Latencies)), make([][]taken, len(opt.Latencies))
-	errs := make([]error, 2*len(opt.Latencies))
-	var group sync.WaitGroup
-	for i, latency := range opt.Latencies {
-		group.Go(func() {
-			pushed[i], errs[2*i] = observe(ctx, &opt, latency, (*connection).recall)
-		})
-		group.Go(func() {
-			pulledTurns[i], errs[2*i+1] = observe(ctx, &opt, latency, (*connection).turn)
-		})
+	// One mode after the other, so that neither measures the load of both.
+	pushed, err := observeAll(ctx, &opt, (*connection).recall)
+	if err != nil {
+		return nil, err
 	}
-	group.Wait()
-	if err := errors.Join(errs...); err != nil {
+	pulledTurns, err := observeAll(ctx, &opt, (*connection).turn)
+	if err != nil {
 		return nil, err
 	}
 	for i, latency := range opt.Latencies {
@@ -100,6 +94,17 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		report.miss(&opt, pushed[i])
 	}
 	return report, nil
+}
+
+// observeAll observes every latency.
+func observeAll[T any](ctx context.Context, opt *Options, put func(*connection, context.Context, Case) (T, error)) ([][]T, error) {
+	seen, errs := make([][]T, len(opt.Latencies)), make([]error, len(opt.Latencies))
+	var group sync.WaitGroup
+	for i, latency := range opt.Latencies {
+		group.Go(func() { seen[i], errs[i] = observe(ctx, opt, latency, put) })
+	}
+	group.Wait()
+	return seen, errors.Join(errs...)
 }
 
 // observe puts every case, by put, to a server whose model takes latency to be
