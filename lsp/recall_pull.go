@@ -21,9 +21,10 @@ type pull struct {
 	// Guarded by session.mu.
 	asked     bool         // the host has asked at the start of its turn
 	fast      []recall.Hit // nil until it stands
+	held      []string     // what the fast ranking passed over
 	sent      []recall.Hit // of fast, once the host has them
 	selection recall.Selection
-	trace     *RecallTraceTable
+	trace     *RecallTraceTable // of the newest ranking
 }
 
 // holdFast keeps the fast result for the host. It is false when the recall has
@@ -35,7 +36,7 @@ func (f *features) holdFast(r *pendingRecall, snap *memory.Snapshot, ranking *re
 	if r.ended {
 		return false
 	}
-	r.pull.fast = fast
+	r.pull.fast, r.pull.held, r.pull.trace = fast, slices.Clone(ranking.Held), traceOf(ranking)
 	r.fast = FastSummary{Refs: refsOf(fast), Strategy: recall.StrategyNone, LatencyMs: f.since(r)}
 	if len(ranking.Hits) > 0 || len(ranking.Held) > 0 {
 		r.fast.Strategy = recall.StrategyHeuristic
@@ -153,7 +154,7 @@ func (f *features) handOver(r *pendingRecall, point string, result *RecallResult
 		s.ledger.deliver(&hits[i], r.number)
 	}
 	if result.Phase == phaseFast {
-		result.Strategy = r.fast.Strategy
+		result.Strategy, result.AlreadyDelivered, result.Trace = r.fast.Strategy, r.pull.held, r.pull.trace
 		r.pull.sent = hits
 		if len(hits) > 0 {
 			f.observe(r, delivery{phase: phaseFast, point: point, strategy: result.Strategy, hits: hits})

@@ -324,6 +324,26 @@ func TestDELIV_10_SerialisedModelPulled(t *testing.T) {
 	}
 }
 
+// What the session has is named, and the trace given when it is asked for, at
+// whatever point results are taken.
+func TestPullTellsWhatPushTells(t *testing.T) {
+	s := newStore(t, gateways())
+	stub, release := heldModel(t, modeltest.Choose("Gateway rule 4"))
+	d := sit(t, lsp.MemoryOptions{}, asking(s, stub)).settled()
+	d.pull("s", "first", "gateway timeout")
+	d.consume("s", "first", "initial")
+	pending := d.begin(lsp.RecallParams{Session: "s", Token: "a", Query: "gateway timeout", Delivery: "pull", Trace: true})
+	fast := d.consume("s", "a", "initial")
+	release()
+	d.answer(pending)
+	refined := d.consume("s", "a", "tool_result")
+	for _, r := range []*lsp.RecallResult{fast, refined} {
+		if wantRefs(t, r.Phase, r.AlreadyDelivered, "project:g0.md", "project:g1.md"); r.Trace == nil || len(r.Trace.Candidates) == 0 {
+			t.Errorf("%s: %v %+v", r.Phase, r.AlreadyDelivered, r.Trace)
+		}
+	}
+}
+
 // What was edited or deleted between the selection and the taking is shown as it
 // is now, or not at all.
 func TestPullIsCheckedAgainstTheNewestFiles(t *testing.T) {
