@@ -280,6 +280,10 @@ func (f *folder) place(from, to string) error {
 
 // remove removes a file; that there is none is no error.
 func (f *folder) remove(name string) error {
+	// A disk that is read-only answers so even for what is not there.
+	if there, err := f.exists(name); err != nil || !there {
+		return err
+	}
 	err := f.d.call("unlink", f.name(name), func() error { return f.root.Remove(name) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

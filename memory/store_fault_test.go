@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -267,6 +268,43 @@ func killedAt(t *testing.T, undo, purge bool, f faults, good *scene, want map[st
 	}
 	if again, rerr := next.Recover(t.Context()); rerr != nil || again != nil {
 		t.Errorf("%s: recovering twice: %v, %v", what, again, rerr)
+	}
+}
+
+// TestDisksThatTakeNothing has the roots on a disk that is full, read-only, or not
+// ours: that is refused with its kind, and leaves nothing to recover.
+func TestDisksThatTakeNothing(t *testing.T) {
+	growing := []string{"mkdir", "create", "write"}
+	changing := append([]string{"chmod", "exchange", "place", "rename", "unlink", "rmdir"}, growing...)
+	for name, c := range map[string]struct {
+		err  error
+		ops  []string
+		kind memory.RefusalKind
+	}{
+		"full":         {syscall.ENOSPC, growing, memory.RefusedByIO},
+		"over quota":   {syscall.EDQUOT, growing, memory.RefusedByIO},
+		"read-only":    {syscall.EROFS, changing, memory.RefusedReadOnly},
+		"not ours":     {syscall.EACCES, changing, memory.RefusedReadOnly},
+		"not allowed":  {syscall.EPERM, changing, memory.RefusedReadOnly},
+		"across disks": {syscall.EXDEV, []string{"exchange", "place", "rename"}, memory.RefusedByIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stage(t)
+			broken := s.again(func(o *memory.StoreOptions) {
+				o.Fault = func(call memory.Call) error {
+					if !strings.HasPrefix(call.Path, s.state) && slices.Contains(c.ops, call.Op) {
+						return c.err
+					}
+					return nil
+				}
+			})
+			r := s.refused(name, c.kind, func() error { _, err := broken.Do(t.Context(), s.draft()); return err })
+			if strings.Contains(r.Detail, "left to the next start") {
+				t.Error(r)
+			}
+			s.settled(name)
+			s.do(s.draft())
+		})
 	}
 }
 
