@@ -70,7 +70,7 @@ func (f *features) settleHeld(r *pendingRecall, snap *memory.Snapshot, ranking *
 	if len(left) == 0 && summary.Status == recall.StatusDelivered {
 		summary.Status = statusOfRest(selection.Degraded)
 	}
-	f.settleLocked(r, outcomeSettled, "", summary)
+	defer f.settleLocked(r, outcomeSettled, "", summary)()
 	if len(left) == 0 {
 		f.retireLocked(r, outcomeSettled, "", delivery{
 			phase: phaseRefined, point: pointDiscarded, strategy: selection.Strategy,

@@ -248,11 +248,12 @@ func (f *features) endLocked(r *pendingRecall, result *RecallResult, hits []reca
 	case outcome == outcomeSettled:
 		end.reason = nothingToDeliver(result.Status, len(r.fast.Refs) > 0)
 	}
-	f.settleLocked(r, outcome, result.Reason, RefinedSummary{
+	answer := f.settleLocked(r, outcome, result.Reason, RefinedSummary{
 		Refs: refsOf(hits), Status: result.Status, Strategy: result.Strategy,
 		Retract: result.Retract, LatencyMs: result.LatencyMs,
 	})
 	f.retireLocked(r, outcome, result.Reason, end)
+	answer()
 }
 
 // retireLocked notes that nothing more of the recall will be delivered after end.
@@ -268,11 +269,12 @@ func (f *features) retireLocked(r *pendingRecall, outcome, reason string, end de
 	}
 }
 
-// settleLocked lets the request be answered and the work end, unless it has
-// been. Inv: the session's mu is held.
-func (f *features) settleLocked(r *pendingRecall, outcome, reason string, refined RefinedSummary) {
+// settleLocked notes what was selected, unless that has been done. answer lets
+// the request be answered and the work end: what is told of the recall before it
+// comes before the answer. Inv: the session's mu is held.
+func (f *features) settleLocked(r *pendingRecall, outcome, reason string, refined RefinedSummary) (answer func()) {
 	if r.settled {
-		return
+		return func() {}
 	}
 	r.settled, r.outcome, r.reason, r.refined = true, outcome, reason, refined
 	if outcome == outcomeSettled {
@@ -281,8 +283,10 @@ func (f *features) settleLocked(r *pendingRecall, outcome, reason string, refine
 	if r.fast.Strategy == "" { // it ended before its fast result
 		r.fast.Strategy = recall.StrategyNone
 	}
-	r.cancel()
-	close(r.done)
+	return func() {
+		r.cancel()
+		close(r.done)
+	}
 }
 
 // cancelLocked ends a recall without documents, unless it has ended. A client
