@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -67,11 +66,9 @@ func (f *features) codeActions(ctx context.Context, p *page, q *codeActionParams
 			}
 			c.Data = protocol.LSPAny(data)
 		} else if c.Edit, err = f.editOf(a); err != nil {
-			var nothing *Failure
-			if errors.As(err, &nothing) {
-				continue // it turns out that it cannot be done
-			}
-			return nil, err
+			// It turns out that it cannot be done; the others can.
+			f.s.Log().Info("code action left out", "action", a.title, "err", err)
+			continue
 		}
 		if c.Edit != nil || c.Data != nil {
 			out = append(out, c)

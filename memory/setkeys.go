@@ -190,6 +190,10 @@ func plainScalar(s string, prose, flow bool) bool {
 	if s == "" || strings.ContainsAny(s, "\r\n\u0085\u2028\u2029\uFEFF") || len(s) > maxYAMLBytes/2 {
 		return false
 	}
+	// By itself it would begin or end a document.
+	if strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
+		return false
+	}
 	src, wrap := "k: "+s+"\n", 0
 	if flow {
 		src, wrap = "k: ["+s+"]\n", 1
