@@ -27,6 +27,7 @@ const maxDiagnostics = 200
 const (
 	codeNoDescription = "description-missing" // a header without a description
 	codeNoType        = "type-missing"        // a header without a type, in a folder that implies none
+	codeSecret        = "secret-in-memory"    // what looks like a credential
 	codeBrokenLink    = "link-broken"         // a link to a memory that there is not
 	codeNotRead       = "not-read"            // the file is on disk and not catalogued
 )
@@ -119,6 +120,7 @@ func (f *features) diagnose(p *page) []diagnostic {
 	problems := slices.Clone(p.doc.Problems)
 	problems = append(problems, incomplete(p.doc)...)
 	problems = append(problems, notRead(p)...)
+	problems = append(problems, secretsIn(p.doc)...)
 	if !p.snap.Loading() {
 		problems = append(problems, brokenLinks(p)...)
 		problems = append(problems, f.deadAnchors(p.snap, p.doc)...)
@@ -174,6 +176,16 @@ func incomplete(d *memory.Document) (out []memory.Problem) {
 	if d.Type == "" {
 		out = append(out, memory.Problem{Span: fence, Code: codeNoType, Severity: memory.SeverityInfo,
 			Message: "without a type (user, feedback, project, reference) this memory is left out where types are asked for"})
+	}
+	return out
+}
+
+// secretsIn are the credentials that stand in a memory: it is given to agents,
+// and with them to models. Neither the value nor a part of it is shown.
+func secretsIn(d *memory.Document) (out []memory.Problem) {
+	for _, s := range memory.FindSecrets(d.Text) {
+		out = append(out, memory.Problem{Span: s.Span, Code: codeSecret, Severity: memory.SeverityWarning,
+			Message: "this looks like a credential (" + s.Rule + "); what stands in a memory is given to agents and models"})
 	}
 	return out
 }
