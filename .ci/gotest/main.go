@@ -104,7 +104,9 @@ func (t *tally) verdict(e *event, output string) {
 		fmt.Print(output)
 		if e.Test != "" {
 			t.failed++
+			return
 		}
+		t.unfinished(e.Package)
 	case e.Test == "":
 		if e.Action == "pass" {
 			t.packages++
@@ -116,6 +118,16 @@ func (t *tally) verdict(e *event, output string) {
 	default:
 		t.skipped++
 		t.skips = append(t.skips, fmt.Sprintf("%s in %s: %s", e.Test, e.Package, reason(output)))
+	}
+}
+
+// unfinished prints what the tests of a package said that were cut off: by the end of their process, say.
+func (t *tally) unfinished(pkg string) {
+	for key, lines := range t.output {
+		if strings.HasPrefix(key, pkg+" ") && !strings.HasSuffix(key, " ") {
+			fmt.Print(strings.Join(lines, ""))
+			delete(t.output, key)
+		}
 	}
 }
 
