@@ -361,3 +361,20 @@ func TestPROTO_04_PositionsOfDiagnostics(t *testing.T) {
 		}
 	}
 }
+
+// A credential in a memory is shown where it stands, and never repeated.
+func TestCredentialsInAMemoryAreShownWithoutTheirValue(t *testing.T) {
+	token := "ghp_" + strings.Repeat("0aB1cD", 6)
+	s := newStore(t, nil)
+	d := sit(t, lsp.MemoryOptions{}, serving(s), memoryClient{Encoding: "utf-8"}).settled()
+	d.open(s.path("a.md"), note("Access", "how to get in", "token "+token+" of the robot"))
+	got := d.pulled(s.path("a.md"))
+	want := lsp.Range{Start: lsp.Position{Line: 5, Character: 6}, End: lsp.Position{Line: 5, Character: 6 + uint32(len(token))}}
+	if len(got) != 1 || got[0].Code != "secret-in-memory" || got[0].Range != want || strings.Contains(got[0].Message, token[:8]) {
+		t.Errorf("%+v, want it at %+v", got, want)
+	}
+	d.edit(s.path("a.md"), nil, note("Access", "how to get in", "token <token> of the robot"))
+	if got := d.pulled(s.path("a.md")); len(got) != 0 {
+		t.Errorf("of a placeholder: %+v", got)
+	}
+}
