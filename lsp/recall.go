@@ -274,7 +274,11 @@ func (f *features) await(ctx context.Context, r *pendingRecall) (*RecallResponse
 	case <-r.done:
 	case <-ctx.Done():
 		r.session.mu.Lock()
-		f.cancelLocked(r, reasonShutdown)
+		// What has settled in this very moment is answered as such, and what its
+		// host may take of it stays.
+		if !r.settled {
+			f.cancelLocked(r, reasonShutdown)
+		}
 		r.session.mu.Unlock()
 	}
 	if r.refusal != nil {

@@ -1,15 +1,20 @@
 package lsp_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/lsp/internal/lsptest"
+	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/model"
 	"github.com/memls/memls/recall/model/modeltest"
 )
 
@@ -658,4 +663,55 @@ func TestPROTO_06_FolderGoesBeforeItIsTaken(t *testing.T) {
 	wantNothing(t, "of a folder that has gone", d.consume("a", "r", "initial"))
 	d.answer(d.pull("b", "r", "gateway timeout"))
 	wantRefs(t, "the folder that came", refs(d.consume("b", "r", "initial").Documents), "project:g.md")
+}
+
+// punctual is a model that answers after a set time.
+type punctual time.Duration
+
+func (p punctual) Complete(ctx context.Context, r model.Request) (json.RawMessage, model.Usage, error) {
+	select {
+	case <-time.After(time.Duration(p)):
+	case <-ctx.Done():
+		return nil, model.Usage{}, ctx.Err()
+	}
+	chat := modeltest.Chat{Messages: []modeltest.ChatMessage{{Role: "user", Content: r.User}}}
+	raw, err := json.Marshal(map[string][]string{"ids": chat.IDs("Gateway rule 4")})
+	return raw, model.Usage{}, err
+}
+
+// A cancellation that comes in the moment in which the selection settles either
+// ends the recall or does nothing: what is answered as settled is there to take.
+func TestCancellationAtTheLastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const thinking = 50 * time.Millisecond
+		s := newStore(t, gateways())
+		var watch told
+		settings := serving(s)
+		settings.Model = &lsp.ModelOptions{BaseURL: "http://model", Name: "m"}
+		d := sit(t, lsp.MemoryOptions{
+			Watch: watch.factory,
+			Model: func(lsp.ModelOptions, string) (recall.Model, error) { return punctual(thinking), nil },
+		}, settings).settled()
+		settled := 0
+		for i := range 400 {
+			session := fmt.Sprint(i)
+			pending := d.pull(session, "a", "gateway timeout")
+			synctest.Wait()
+			time.Sleep(thinking)
+			if err := pending.Cancel(); err != nil {
+				t.Fatal(err)
+			}
+			res, refused := d.answer(pending)
+			got := d.consume(session, "a", "tool_result")
+			switch {
+			case refused == nil && (res.Outcome != "settled" || got == nil):
+				t.Fatalf("%d: answered as %+v, taken %v", i, res, got)
+			case refused != nil && (refused.Code != -32800 || got != nil):
+				t.Fatalf("%d: refused as %v, taken %v", i, refused, got)
+			case refused == nil:
+				settled++
+			}
+		}
+		t.Logf("%d of 400 settled first", settled)
+	})
 }

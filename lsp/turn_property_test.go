@@ -35,11 +35,13 @@ func TestTurnInterleavings(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			}()
 			newHost(t, uint64(seed), seen).run(80)
 		})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
 	}
 	t.Logf("%d interleavings: %v", seeds, seen)
 	for _, what := range []string{
@@ -263,7 +265,10 @@ func (h *host) step() {
 			must := h.mustGive(r)
 			got := h.d.consume(s.name, r.token, "tool_result")
 			if h.took(r, "tool_result", got); must && got == nil {
-				h.t.Errorf("the selection of %s is lost", r.token)
+				answer := h.d.client.Answers(strconv.Itoa(r.request.ID()))[0]
+				var list lsp.ListResult
+				h.d.call("memory/list", lsp.ListParams{}, &list)
+				h.t.Errorf("the selection of %s is lost: %s; %v", r.token, answer.Result, list)
 			}
 		}
 	case n < 74:
