@@ -57,8 +57,10 @@ func refuseIO(err error, refs []string, doing string) *Refusal {
 	kind := RefusedByIO
 	var irregular notRegularError
 	switch {
-	case errors.Is(err, errSymlink), errors.Is(err, errMoved), errors.Is(err, errSwapped), errors.As(err, &irregular):
+	case errors.Is(err, errSymlink), errors.Is(err, errMoved), errors.As(err, &irregular):
 		kind = RefusedEscape
+	case errors.Is(err, errSwapped): // an editor saved it at this moment
+		kind = RefusedConflict
 	case errors.Is(err, fs.ErrPermission), isReadOnlyFS(err):
 		kind = RefusedReadOnly
 	}

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -57,6 +58,11 @@ func put(path string, flags int, text string) error {
 	if err != nil && isBusy(err) {
 		waiting.Go(func() {
 			f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o644)
+			if errors.Is(err, fs.ErrNotExist) { // it went while the editor waited, who then saves it anew
+				if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+					f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flags, 0o644)
+				}
+			}
 			if err == nil {
 				_, err = f.WriteString(text)
 				f.Close()
