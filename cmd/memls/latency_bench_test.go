@@ -59,6 +59,42 @@ func BenchmarkFastOverStdio(b *testing.B) {
 	}
 }
 
+// BenchmarkInitialOverStdio is how long memory/consume keeps the start of a turn
+// waiting at 1,000 files, one host at a time, with a model endpoint that never
+// answers: where a fast result comes, and where nothing matches.
+func BenchmarkInitialOverStdio(b *testing.B) {
+	dir, queries := benchStore(b, 1_000)
+	silent := modeltest.Start()
+	defer silent.Close()
+	silent.Otherwise(modeltest.Hang())
+	host := startHost(b, dir, silent.URL())
+	defer host.stop(b)
+	host.ready(b, 1_000)
+	var found, none []time.Duration
+	for i := 0; b.Loop(); i++ {
+		time.Sleep(20 * time.Millisecond)
+		took, documents := host.initial(b, i, queries[i%len(queries)])
+		if documents == 0 {
+			b.Fatalf("nothing found for %q", queries[i%len(queries)])
+		}
+		found = append(found, took)
+		if took, documents = host.initial(b, -1-i, "zzyzx quokka wombat"); documents > 0 {
+			b.Fatal("found what is not there")
+		}
+		none = append(none, took)
+	}
+	b.ReportMetric(percentile(found, 50), "found-p50-ms")
+	b.ReportMetric(percentile(found, 99), "found-p99-ms")
+	b.ReportMetric(percentile(none, 50), "none-p50-ms")
+	b.ReportMetric(percentile(none, 99), "none-p99-ms")
+}
+
+// percentile is that of the durations, in milliseconds.
+func percentile(d []time.Duration, p int) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)*p/100].Microseconds()) / 1000
+}
+
 // BenchmarkSavedToRecallable saves a new memory and asks for it until a recall
 // has it, at 1,000 files; then deletes it and asks until none has.
 func BenchmarkSavedToRecallable(b *testing.B) {
@@ -85,13 +121,10 @@ func BenchmarkSavedToRecallable(b *testing.B) {
 		}
 		gone = append(gone, time.Since(began))
 	}
-	slices.Sort(saved)
-	slices.Sort(gone)
-	ms := func(d []time.Duration, p int) float64 { return float64(d[len(d)*p/100].Microseconds()) / 1000 }
-	b.ReportMetric(ms(saved, 50), "saved-p50-ms")
-	b.ReportMetric(ms(saved, 99), "saved-p99-ms")
-	b.ReportMetric(ms(gone, 50), "gone-p50-ms")
-	b.ReportMetric(ms(gone, 99), "gone-p99-ms")
+	b.ReportMetric(percentile(saved, 50), "saved-p50-ms")
+	b.ReportMetric(percentile(saved, 99), "saved-p99-ms")
+	b.ReportMetric(percentile(gone, 50), "gone-p50-ms")
+	b.ReportMetric(percentile(gone, 99), "gone-p99-ms")
 }
 
 // benchStore writes n memories of about 2 KB and returns queries each of which
@@ -302,6 +335,25 @@ func (h *stdioHost) recall(b *testing.B, i int, query string) time.Duration {
 			return took
 		}
 	}
+}
+
+// initial times the wait of a turn's start in a session of its own: from the
+// recall to the answer of memory/consume. It ends the turn.
+func (h *stdioHost) initial(b *testing.B, i int, query string) (took time.Duration, documents int) {
+	b.Helper()
+	session := fmt.Sprint("i", i)
+	h.id++
+	began := time.Now()
+	h.send(b, map[string]any{"jsonrpc": "2.0", "id": h.id, "method": "memory/recall", "params": map[string]any{
+		"token": "t", "session": session, "query": query, "delivery": "pull",
+	}})
+	var r struct{ Documents []json.RawMessage }
+	if err := json.Unmarshal(h.call(b, "memory/consume", map[string]any{"token": "t", "session": session, "point": "initial"}), &r); err != nil {
+		b.Fatal(err)
+	}
+	took = time.Since(began)
+	h.call(b, "memory/finish", map[string]any{"token": "t", "session": session, "outcome": "cancelled"})
+	return took, len(r.Documents)
 }
 
 // finds tells whether a search for word has a hit.
