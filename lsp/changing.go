@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"errors"
+	"github.com/memls/memls/memory/activity"
 	"slices"
 	"time"
 
@@ -58,6 +59,9 @@ func (f *features) openChanging() *changing {
 	return &changing{store: store, keeper: memory.NewKeeper(memory.KeeperOptions{
 		Store: store, Roots: f.roots, Snapshot: func() *memory.Snapshot { return f.catalog().Snapshot() },
 		Sync: func(ctx context.Context) error { return f.catalog().Sync(ctx) }, Tools: f.forgetTools, Now: f.opt.Now,
+		Purged: func(ctx context.Context, root *memory.Root, refs []string) error {
+			return activity.Open(f.opt.State).Forget(ctx, root.ID, refs)
+		},
 	})}
 }
 

@@ -234,9 +234,15 @@ func (s *Store) scanAdded(j job, t goal, c *content) error {
 	return secretsIn(s.opt.Secrets, t.ref, c.Before, c.After)
 }
 
+// secretsIn refuses what adds a secret. Inv: a new file is not named: its name may
+// be made of the secret.
 func secretsIn(find func(before, after string) []string, ref string, before, after []byte) error {
 	if rules := find(decode(before, false).text, decode(after, false).text); len(rules) > 0 {
-		return refuse(RefusedSecret, []string{ref}, "what would be written holds a secret: %s", strings.Join(rules, ", "))
+		var refs []string
+		if before != nil {
+			refs = []string{ref}
+		}
+		return refuse(RefusedSecret, refs, "what would be written holds a secret: %s", strings.Join(rules, ", "))
 	}
 	return nil
 }

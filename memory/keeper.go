@@ -21,7 +21,10 @@ type KeeperOptions struct {
 	Sync func(context.Context) error
 	// Tools help a query to forget; their Ranker also finds what is known already.
 	Tools func() ForgetTools
-	Now   func() time.Time
+	// Purged is told which files of a root are gone without a trace, to forget
+	// their names as well; nil when nobody else keeps any.
+	Purged func(ctx context.Context, root *Root, refs []string) error
+	Now    func() time.Time
 }
 
 // Keeper does what a person asks to be done with memories, over a catalog and a
@@ -184,7 +187,7 @@ func (k *Keeper) Apply(ctx context.Context, id string, o ApplyOptions) (*Operati
 	k.seen(ctx, op)
 	if o.Purge {
 		op.UndoUntil = time.Time{}
-		k.dropVotes(ctx, plan, op)
+		k.forgetNames(ctx, plan, op)
 	}
 	return op, nil
 }
@@ -215,8 +218,9 @@ func (k *Keeper) goingTexts(p *Plan, only []string) map[*Root][]string {
 // statementOf is what an entry says, without its reasons.
 func statementOf(d *Document, e Entry) string { return d.Text[e.SummarySpan.Start:e.SummarySpan.End] }
 
-// dropVotes lets go of the verdicts on files that were purged.
-func (k *Keeper) dropVotes(ctx context.Context, p *Plan, op *Operation) {
+// forgetNames lets go of what else is kept under the names of files that were
+// purged: verdicts, and what the caller has of them.
+func (k *Keeper) forgetNames(ctx context.Context, p *Plan, op *Operation) {
 	rels := map[*Root][]string{}
 	for i := range p.Changes {
 		for _, r := range k.opt.Roots() {
@@ -230,6 +234,16 @@ func (k *Keeper) dropVotes(ctx context.Context, p *Plan, op *Operation) {
 	for r, names := range rels {
 		if err := k.opt.Store.dropVotes(ctx, r, names); err != nil {
 			op.Warnings = append(op.Warnings, "verdicts on what was purged stay: "+err.Error())
+		}
+		if k.opt.Purged == nil {
+			continue
+		}
+		refs := make([]string, len(names))
+		for i, rel := range names {
+			refs[i] = encodeRef(r.Prefix, rel)
+		}
+		if err := k.opt.Purged(ctx, r, refs); err != nil {
+			op.Warnings = append(op.Warnings, "the activity log still names what was purged: "+err.Error())
 		}
 	}
 }
@@ -261,8 +275,9 @@ func (k *Keeper) Undo(ctx context.Context, id string) (*Operation, error) {
 // Pin pins a memory or lets go of it. Without an id in the operation it was so
 // already.
 func (k *Keeper) Pin(ctx context.Context, t Target, pinned bool) (*Operation, error) {
-	op := &Operation{Kind: KindPin, At: k.opt.Now().UTC()}
+	var op *Operation
 	err := k.fresh(ctx, func() error {
+		op = &Operation{Kind: KindPin, At: k.opt.Now().UTC()} // also after an attempt that was refused
 		d, err := k.document(t)
 		if err != nil {
 			return err

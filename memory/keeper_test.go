@@ -857,6 +857,21 @@ func TestPinIsOneKeyOfTheHeader(t *testing.T) {
 	h.refused(memory.RefusedConflict, err)
 }
 
+// A pin that comes right after somebody has written the same changes nothing.
+func TestPinOfWhatWasPinnedMeanwhile(t *testing.T) {
+	h := keep(t, map[string]string{"user/a.md": "---\nname: A\n---\nbody\n"}, nil)
+	for range 20 {
+		write(t, filepath.Dir(h.dirs[0]), "user/a.md", "---\nname: A\npinned: true\n---\nbody\n")
+		if op, err := h.Pin(t.Context(), h.target("user:a.md"), true); err != nil || op.ID != "" || op.Kind != memory.KindPin {
+			t.Fatalf("%+v, %v", op, err)
+		}
+		write(t, filepath.Dir(h.dirs[0]), "user/a.md", "---\nname: A\n---\nbody\n")
+		if op, err := h.Pin(t.Context(), h.target("user:a.md"), false); err != nil || op == nil {
+			t.Fatalf("%+v, %v", op, err)
+		}
+	}
+}
+
 func TestPARSE_08_HeadersThatDoNotParseStay(t *testing.T) {
 	broken := "---\ndescription: \"abc \"def\" ghi\"\ntags: x\nstatus: active\n---\n\n- The port of the berth is 22\n- other\n"
 	h := keep(t, map[string]string{"user/ssh.md": broken}, nil)

@@ -152,7 +152,7 @@ func relate(old, now []string) relation {
 	if i := indexRun(old, now); i >= 0 && (len(old) == len(now) || len(now) >= minSaid && !negated(old[:i]) && !negated(old[i+len(now):]) && !digitsAround(old, i, len(now))) {
 		return alreadySaid
 	}
-	if len(old) >= minSaid && len(now) > len(old) && len(now) <= saidPart*len(old) && subsequence(old, now) {
+	if len(old) >= minSaid && len(now) > len(old) && len(now) <= saidPart*len(old) && subsequence(old, now) && negated(old) == negated(now) {
 		return saysMore
 	}
 	return unrelated

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/memls/memls/memory/activity"
 	"io"
 	"log/slog"
 	"strings"
@@ -95,6 +96,9 @@ func (c *changer) start(ctx context.Context, m recall.Model, log *slog.Logger) e
 	c.keeper = memory.NewKeeper(memory.KeeperOptions{
 		Store: c.store, Roots: roots, Snapshot: c.catalog.Snapshot, Sync: c.catalog.Sync,
 		Tools: func() memory.ForgetTools { return tools },
+		Purged: func(ctx context.Context, root *memory.Root, refs []string) error {
+			return activity.Open(state).Forget(ctx, root.ID, refs)
+		},
 	})
 	recovered, err := c.store.Recover(ctx)
 	for _, r := range recovered {

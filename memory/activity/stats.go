@@ -139,17 +139,23 @@ func writeStats(dir, path string, all *stats) error {
 	if err != nil {
 		return fmt.Errorf("encode the counts: %w", err)
 	}
+	return replace(dir, path, append(raw, '\n'), "the counts")
+}
+
+// replace puts a file in the place of another in one step; what names it in
+// errors. Inv: the lock is held.
+func replace(dir, path string, raw []byte, what string) error {
 	f, err := os.CreateTemp(dir, ".stats-*") // 0600
 	if err != nil {
-		return fmt.Errorf("write the counts: %w", err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
-	_, err = f.Write(append(raw, '\n'))
+	_, err = f.Write(raw)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("write the counts: %w", err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return nil
 }
