@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -150,10 +151,17 @@ func coded(problems []memory.Problem, code string) []memory.Problem {
 // the removals of all entries that have links of which none leads anywhere.
 func (p *page) lineActions(at memory.Span, problems []memory.Problem) (out []action, dead []memory.Replacement) {
 	links := p.links()
-	for i, e := range memory.Entries(p.doc) {
+	for i, line := range p.indexFile().Lines {
+		if line.Kind != memory.IndexEntry {
+			continue // prose, headings and facts are nobody's to take out
+		}
+		whole := wholeLine(p.doc.Text, line.Span.Start)
+		if line.Mark.Len() > 0 {
+			whole.End = wrappedEnd(p.doc.Text, whole.End)
+		}
 		found, leads := false, false
 		for _, l := range links {
-			if l.Span.Start >= e.Span.Start && l.Span.Start < e.Span.End {
+			if l.Span.Start >= whole.Start && l.Span.Start < whole.End {
 				_, ok := p.resolve(l)
 				found, leads = true, leads || ok
 			}
@@ -161,15 +169,15 @@ func (p *page) lineActions(at memory.Span, problems []memory.Problem) (out []act
 		if !found {
 			continue
 		}
-		removal := p.removal(e)
+		removal := memory.Replacement{Span: memory.Span{Start: whole.Start, End: min(nextLine(p.doc.Text, whole.End), len(p.doc.Text))}}
 		if !leads {
 			dead = append(dead, removal)
 		}
-		if e.Span.Start <= at.End && at.Start <= e.Span.End {
+		if whole.Start <= at.End && at.Start <= whole.End {
 			out = append(out, action{
 				id: fmt.Sprint("entry ", i), title: "Remove this entry", kind: protocol.CodeActionKindQuickFix,
 				mends: slices.DeleteFunc(slices.Clone(problems), func(m memory.Problem) bool {
-					return m.Code == memory.ProblemIndexUnlisted || m.Span.Start < e.Span.Start || m.Span.Start >= e.Span.End
+					return m.Code == memory.ProblemIndexUnlisted || m.Span.Start < whole.Start || m.Span.Start >= whole.End
 				}),
 				preferred: !leads, edit: p.changes([]memory.Replacement{removal}),
 			})
@@ -177,6 +185,23 @@ func (p *page) lineActions(at memory.Span, problems []memory.Problem) (out []act
 	}
 	return out, dead
 }
+
+// wrappedEnd is where a list item ends whose line ends at end: behind the lines
+// that are indented under it and are no items themselves.
+func wrappedEnd(text string, end int) int {
+	for end < len(text) {
+		line := wholeLine(text, min(nextLine(text, end), len(text)))
+		s := strings.TrimLeft(text[line.Start:line.End], " \t")
+		if s == "" || line.Start+len(s) == line.End || listItem.MatchString(s) {
+			break
+		}
+		end = line.End
+	}
+	return end
+}
+
+// listItem is how an item of a list begins.
+var listItem = regexp.MustCompile(`^(?:[-*+]|\d+[.)])(?:\s|$)`)
 
 func (p *page) removal(e memory.Entry) memory.Replacement {
 	return memory.Replacement{Span: e.Removal(p.doc)}

@@ -119,6 +119,9 @@ func (p *page) dropping(at memory.Span) []fix {
 			continue
 		}
 		line := memory.Span{Start: wholeLine(p.doc.Text, k.Span.Start).Start, End: wholeLine(p.doc.Text, k.Span.End).End}
+		if strings.ContainsAny(strings.TrimRight(p.doc.Text[k.Span.Start:k.Span.End], "\r\n"), "\r\n") && p.sloppy() {
+			return nil // which lines are the key's own is a guess
+		}
 		line.End = min(nextLine(p.doc.Text, line.End), len(p.doc.Text))
 		return []fix{{"Remove the second " + k.Name, []memory.Replacement{{Span: line}}}}
 	}
@@ -208,14 +211,38 @@ func (f *features) placeFor(p *page, l memory.Link) (at memory.Place, ok bool) {
 // choices give a key one of the values that it can have.
 func (p *page) choices(key string, values ...string) []fix {
 	k, ok := keyOf(p.doc, key)
-	if !ok || k.ValueSpan.Len() == 0 {
+	at := p.valueWord(k)
+	if !ok || at.Len() == 0 {
 		return nil
 	}
 	var out []fix
 	for _, v := range values {
-		out = append(out, fix{"Change " + key + " to " + v, []memory.Replacement{{Span: k.ValueSpan, New: v}}})
+		out = append(out, fix{"Change " + key + " to " + v, []memory.Replacement{{Span: at, New: v}}})
 	}
 	return out
+}
+
+// sloppy tells whether the header is not valid YAML, so that the places of what
+// stands on several lines are guessed.
+func (p *page) sloppy() bool {
+	return slices.ContainsFunc(p.doc.Problems, func(m memory.Problem) bool {
+		return m.Code == memory.ProblemSyntax || m.Code == memory.ProblemUnclosed
+	})
+}
+
+// valueWord is the value of a key on its own line, without a comment behind it:
+// what stands on further lines is not for a fix of one word to take away.
+func (p *page) valueWord(k memory.Key) memory.Span {
+	at := k.ValueSpan
+	text := p.doc.Text[at.Start:at.End]
+	if i := strings.IndexAny(text, "\r\n"); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.Index(text, " #"); i >= 0 && !strings.ContainsAny(text[:1], "\"'") {
+		text = text[:i]
+	}
+	at.End = at.Start + len(strings.TrimRight(text, " \t"))
+	return at
 }
 
 // closing ends a header behind its last key.

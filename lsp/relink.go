@@ -107,6 +107,9 @@ func (r *relinking) links(p *page) []memory.Replacement {
 		target := p.doc.Text[l.TargetSpan.Start:l.TargetSpan.End]
 		next, ok := r.target(p, from, l, target, to)
 		if ok && next != target {
+			if l.Kind == memory.LinkSupersedes {
+				next = headerItem(p.doc.Text, l.TargetSpan, next)
+			}
 			out = append(out, memory.Replacement{Span: l.TargetSpan, New: next})
 		}
 		if n := r.now[to.Ref]; n != nil && l.Kind == memory.LinkMarkdown {
@@ -120,6 +123,17 @@ func (r *relinking) links(p *page) []memory.Replacement {
 func sortReplacements(reps []memory.Replacement) []memory.Replacement {
 	slices.SortStableFunc(reps, func(a, b memory.Replacement) int { return a.Start - b.Start })
 	return reps
+}
+
+// headerItem is a target as a value of the header: in quotes when YAML wants them
+// and it stands in none. Inv: targets hold no quotes and no backslashes.
+func headerItem(text string, at memory.Span, target string) string {
+	quoted := at.Start > 0 && strings.IndexByte("\"'", text[at.Start-1]) >= 0
+	wiki := strings.HasSuffix(text[:at.Start], "[[")
+	if quoted || wiki {
+		return target
+	}
+	return headerScalar(target)
 }
 
 // renamedLabel changes the text of a link that is the memory's old title.

@@ -63,7 +63,7 @@ func TestKeysAndTheirPlaces(t *testing.T) {
 			[]string{"name: a: b", `description: "c "d" e"`, "metadata: ", "  type: user", "keywords:", "  - a", "  - b", "broken", "id: 7"},
 			[]string{
 				"name|name|a: b", `description|description|"c "d" e"`, "metadata|metadata|type: user", "metadata.type|type|user",
-				"keywords|keywords|- a\n  - b\nbroken|a|b", "id|id|7",
+				"keywords|keywords|- a\n  - b|a|b", "id|id|7",
 			},
 		},
 	} {

@@ -502,3 +502,16 @@ func TestParseLongBody(t *testing.T) {
 		}
 	}
 }
+
+// TestParseOpenHeaderBeforeAList: items below a key that has a value belong to
+// the text, and are found.
+func TestParseOpenHeaderBeforeAList(t *testing.T) {
+	d := memory.Parse([]byte("---\nname: Deploy rules\ntype: feedback\n- never on Fridays\n- ask Henrik\n"))
+	if d.Type != "feedback" || d.BodyText() != "- never on Fridays\n- ask Henrik" || len(memory.Entries(d)) != 2 {
+		t.Errorf("type %q, body %q", d.Type, d.BodyText())
+	}
+	d = memory.Parse([]byte("---\nname: x: y\nkeywords:\n- a\n- b\ntype: user\nfree text\n---\nbody\n"))
+	if !slices.Equal(d.Keywords, []string{"a", "b"}) || d.Type != "user" || d.BodyText() != "body" {
+		t.Errorf("keywords %q, type %q, body %q", d.Keywords, d.Type, d.BodyText())
+	}
+}

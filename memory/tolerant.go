@@ -59,14 +59,17 @@ func (t *tolerant) read(content Span) {
 // leadingKeys is the part of content before its first line that is neither a
 // key nor what belongs to one.
 func leadingKeys(text string, content Span) Span {
-	end := content.Start
+	end, list := content.Start, false // list: the last key waits for one
 	for pos, n := content.Start, 0; pos < content.End && n < maxTolerantLines; n++ {
 		line, next := lineAt(text[:content.End], pos)
-		s := text[line.Start:line.End]
-		_, _, key := splitKey(s)
-		child := end > content.Start && (indented(s) > 0 || isItem(s))
+		s := strings.TrimRight(text[line.Start:line.End], whitespace)
+		_, value, key := splitKey(s)
+		child := end > content.Start && (indented(s) > 0 || list && isItem(s))
 		if blank(s) || !key && !child {
 			break
+		}
+		if key {
+			list = value == ""
 		}
 		pos, end = next, next
 	}
@@ -108,13 +111,15 @@ func (t *tolerant) block(lines []Span, prefix string) {
 		}
 		key, value, ok := splitKey(strings.TrimLeft(s, " \t"))
 		if t.count(at, prefix, key, ok); !ok {
-			t.wrap(prefix+last, s)
-			t.extendKey(prefix, at)
+			if wraps(prefix+last) && !isItem(strings.TrimLeft(s, " \t")) {
+				t.wrap(prefix+last, s)
+				t.extendKey(prefix, at)
+			}
 			continue
 		}
 		last = key
 		first := i
-		for i < len(lines) && t.belongs(lines[i], column) && !t.strayKey(lines[i], value) {
+		for i < len(lines) && t.belongs(lines[i], column, value) && !t.strayKey(lines[i], value) {
 			i++
 		}
 		if t.list {
@@ -136,10 +141,20 @@ func (t *tolerant) wrap(key, line string) {
 	}
 }
 
+// wraps tells whether the value of a key is prose that may go on in a next line.
+func wraps(key string) bool {
+	switch strings.TrimPrefix(key, metadataKey+".") {
+	case "name", "title", "description":
+		return true
+	}
+	return !known(key)
+}
+
 // belongs tells whether a line continues the value of a key in the given column.
-func (t *tolerant) belongs(at Span, column int) bool {
+// Items in that column do so only where the key waits for a list.
+func (t *tolerant) belongs(at Span, column int, value string) bool {
 	s := t.line(at)
-	return s == "" || indented(s) > column || indented(s) == column && isItem(strings.TrimLeft(s, " \t"))
+	return s == "" || indented(s) > column || value == "" && indented(s) == column && isItem(strings.TrimLeft(s, " \t"))
 }
 
 // strayKey tells whether a line that is indented under a text is a key that
