@@ -179,7 +179,10 @@ func resolvePath(path string) (string, error) {
 		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
 			return "", err
 		}
-		if _, lerr := os.Lstat(dir); lerr == nil {
+		if info, lerr := os.Lstat(dir); lerr == nil {
+			if info.Mode()&fs.ModeSymlink == 0 {
+				continue // somebody has made it in this moment
+			}
 			return "", fmt.Errorf("symlink to nothing: %w", err)
 		}
 		rest = append([]string{filepath.Base(dir)}, rest...)

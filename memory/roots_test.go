@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/memls/memls/memory"
@@ -270,5 +271,28 @@ func TestSetRootsBeforeRun(t *testing.T) {
 	}
 	if r := c.Snapshot().Roots(); len(r) != 1 || !strings.HasPrefix(dir, r[0].Root.Real) {
 		t.Errorf("roots %+v", r)
+	}
+}
+
+// TestStoresThatMakeTheirStateAtOnce: a directory that another process makes
+// while it is looked for is no broken link.
+func TestStoresThatMakeTheirStateAtOnce(t *testing.T) {
+	for range 50 {
+		state := filepath.Join(t.TempDir(), "a", "b", "state")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := os.MkdirAll(state, 0o700); err != nil {
+				t.Error(err)
+			}
+		})
+		for range 3 {
+			wg.Go(func() {
+				_, err := memory.NewStore(memory.StoreOptions{State: state, Roots: func() []*memory.Root { return nil }})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
