@@ -49,6 +49,7 @@ type variant struct {
 type expansion struct {
 	*segment
 	q    *queryTerm
+	p    *Params
 	out  []variant
 	work *scratch
 }
@@ -60,8 +61,8 @@ func (x *expansion) add(id uint32, share float32, match string, admits float32) 
 // expand returns the variants of q in s, each term once by its best meeting, in
 // the order of the terms. Near spellings come along when near is set. The result
 // is scratch: it is valid until the next call.
-func (s *segment) expand(q *queryTerm, near bool, w *scratch) []variant {
-	x := expansion{s, q, w.variants[:0], w}
+func (s *segment) expand(q *queryTerm, near bool, p *Params, w *scratch) []variant {
+	x := expansion{s, q, p, w.variants[:0], w}
 	if id, ok := s.lookup(q.term); ok {
 		x.add(id, shareExact, MatchExact, 1)
 	}
@@ -102,11 +103,11 @@ func (x *expansion) completions() {
 
 // spellings adds the same word with other accents and its inflections.
 func (x *expansion) spellings() {
-	if id, ok := x.lookup(x.q.plain); ok {
-		x.add(id, shareFold, MatchFold, 1)
+	if x.p.has(SignalAccents) {
+		x.accents()
 	}
-	for _, id := range x.folds.find(x.q.plain) {
-		x.add(id, shareFold, MatchFold, 1)
+	if !x.p.has(SignalStems) {
+		return
 	}
 	for _, key := range x.q.stems {
 		for _, id := range x.stems.find(key) {
@@ -115,10 +116,19 @@ func (x *expansion) spellings() {
 	}
 }
 
+func (x *expansion) accents() {
+	if id, ok := x.lookup(x.q.plain); ok {
+		x.add(id, shareFold, MatchFold, 1)
+	}
+	for _, id := range x.folds.find(x.q.plain) {
+		x.add(id, shareFold, MatchFold, 1)
+	}
+}
+
 // longer adds words that begin with the word.
 func (x *expansion) longer() {
 	q := x.q
-	if q.runes < minPrefixRunes && !q.open {
+	if !q.open && (q.runes < minPrefixRunes || !x.p.has(SignalBeginnings)) {
 		return
 	}
 	for i := x.lower(q.term); int(i) < x.terms(); i++ {

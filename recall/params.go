@@ -11,8 +11,8 @@ type Params struct {
 	Title, Description, Keywords, Scenarios, Body float64
 	// HeadB normalises the fields of the head by their joint length.
 	HeadB float64
-	// Grams lets near spellings raise a score.
-	Grams bool
+	// Without leaves signals out, to find out what each is worth.
+	Without Signal
 	// Cover[n-1] is the share of the query's weight that a document must meet
 	// when n words of it count as evidence (the last for more); CoverNamed the
 	// same when one of them stands in a title, keyword or scenario.
@@ -34,9 +34,24 @@ func DefaultParams() Params {
 	return Params{
 		K1: 1.2, B: 0.75,
 		Title: 4, Description: 3, Keywords: 4, Scenarios: 3, Body: 1, HeadB: 0.5,
-		Grams: true,
 		Cover: [4]float64{0.5, 0.25, 0.15, 0.1}, CoverNamed: [4]float64{0.4, 0.2, 0.12, 0.08},
 		UnknownWord: 1, UnknownGram: 0, Common: 0.8, Spread: 0.03,
 		Relative: 0.15,
 	}
 }
+
+// Signal is a set of ways in which the scorer finds or tells apart documents,
+// beyond equal words.
+type Signal uint32
+
+// The signals, each of which [Params.Without] can leave out.
+const (
+	SignalAccents    Signal = 1 << iota // words equal but for accents
+	SignalStems                         // inflections
+	SignalBeginnings                    // longer words that begin with the word
+	SignalSpellings                     // near spellings, and longer words that hold the word
+	SignalCharacters                    // single characters and pairs of clusters of scripts without spaces
+)
+
+// has tells whether a signal is in use.
+func (p *Params) has(s Signal) bool { return p.Without&s == 0 }

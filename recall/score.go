@@ -82,6 +82,9 @@ type candidate struct {
 func newScorer(ix *Index, q *Query, p Params) *scorer {
 	s := &scorer{ix: ix, p: p, q: q, met: map[string]meeting{}, work: ix.borrow()}
 	s.terms, s.sentence = parseQuery(q.Text, q.Prefix)
+	if !p.has(SignalCharacters) {
+		s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool { return t.kind == text.Unigram || t.kind == text.Cluster2 })
+	}
 	s.found = make([]stretch, len(s.terms)*len(ix.views))
 	s.work.entries = s.work.entries[:0]
 	s.idf = make([]float64, len(s.terms))
@@ -161,7 +164,7 @@ func (s *scorer) gather(t int) {
 	q := &s.terms[t]
 	df := s.gatherVariants(t, false, true)
 	n := float64(s.census.docs)
-	if s.p.Grams && q.word && !q.short && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
+	if s.p.has(SignalSpellings) && q.word && !q.short && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
 		df = s.gatherVariants(t, true, df == 0)
 	}
 	d := float64(max(df, 1))
@@ -183,7 +186,7 @@ func (s *scorer) gatherVariants(t int, near, all bool) int {
 	}
 	for v := range s.ix.views {
 		view := &s.ix.views[v]
-		vs := view.expand(&s.terms[t], near, s.work)
+		vs := view.expand(&s.terms[t], near, &s.p, s.work)
 		s.note(t, view.segment, vs, all)
 		from := len(s.work.entries)
 		df += s.merge(v, vs)

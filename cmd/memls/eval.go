@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -14,14 +12,16 @@ import (
 )
 
 type evalFlags struct {
-	full, misses, json, delivery bool
-	minRecall5                   float64
+	full, misses, json, delivery, search bool
+	minRecall5                           float64
+	compare                              string
+	part                                 string
 }
 
 func (p *program) evalCommand() *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
-		Use:   "eval DIR",
+		Use:   "eval DIR...",
 		Short: "Measure the ranker over a labelled set",
 		Long: `eval puts the queries of a labelled set to the ranker and prints Recall@2,
 Recall@5, top-1, MRR, nDCG@5 and how often silence was right, by slice and by
@@ -49,6 +49,14 @@ query searches only the documents of that scope.
 chooses what is right after 40 ms to 3 s, and prints which memories were there
 when an agent sent the first request of a turn, and the later ones.
 
+--compare puts the queries to the scorer in use and to the same with one of its
+choices undone, each in turn, and prints what every choice is worth, with the
+span in which the difference lies for 95 % of resampled sets. It takes several
+sets, and with --search ranks as search does. --compare=NAME,NAME compares some.
+
+--part 1/2 takes one of that many parts of the cases: choose constants on one
+part, and judge them on the other.
+
 --json prints one object with the figures (0 to 1, null where there is nothing
 to measure) and the answer to every case: set, documents, cases, rankers,
 differences.
@@ -56,14 +64,23 @@ differences.
 		Example: `  memls eval testdata/eval/core
   memls eval testdata/eval/core --misses
   memls eval testdata/eval/core --delivery
+  memls eval testdata/eval/core --compare
+  memls eval my/notes my/other --compare=no-stems,no-spellings --part 1/2
   memls eval testdata/eval/core --json --min-recall5 0.9`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+		Args: func(cmd *cobra.Command, args []string) error {
+			several := cmd.Flags().Changed("compare")
+			switch {
+			case several && len(args) == 0:
+				return usagef("eval --compare takes directories, got none")
+			case !several && len(args) != 1:
 				return usagef("eval takes one directory, got %d arguments", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("compare") {
+				return worked(p.evalCompare(cmd.Context(), &f, args))
+			}
 			return worked(p.eval(cmd.Context(), &f, args[0], cmd.Flags().Changed("min-recall5")))
 		},
 	}
@@ -73,11 +90,17 @@ differences.
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.delivery, "delivery", false, "measure what reaches an agent while a model takes its time, instead")
 	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
+	flags.StringVar(&f.compare, "compare", "", "compare the scorer in use with those of the comma-separated `NAMES`, or all, instead")
+	flags.Lookup("compare").NoOptDefVal = allVariants
+	flags.BoolVar(&f.search, "search", false, "with --compare: rank as search does")
+	flags.StringVar(&f.part, "part", "", "take only part `K/N` of the cases, such as 1/2")
 	cmd.MarkFlagsMutuallyExclusive("json", "full")
 	cmd.MarkFlagsMutuallyExclusive("json", "misses")
 	for _, other := range []string{"full", "misses", "min-recall5"} {
 		cmd.MarkFlagsMutuallyExclusive("delivery", other)
+		cmd.MarkFlagsMutuallyExclusive("compare", other)
 	}
+	cmd.MarkFlagsMutuallyExclusive("compare", "delivery")
 	return cmd
 }
 
@@ -85,12 +108,12 @@ func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bo
 	if math.IsNaN(f.minRecall5) || f.minRecall5 < 0 || f.minRecall5 > 1 {
 		return usagef("--min-recall5 %v is not within 0 to 1", f.minRecall5)
 	}
-	set, err := eval.Load(dir)
+	if f.search {
+		return usagef("--search goes with --compare: without it, search stands in the table beside recall")
+	}
+	set, err := loadSet(dir, f.part)
 	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return failure(err)
-		}
-		return usage(err)
+		return err
 	}
 	if f.delivery {
 		return p.evalDelivery(ctx, set, f.json)

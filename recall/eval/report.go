@@ -98,10 +98,14 @@ func (r *Report) writeDifferences(b *strings.Builder) {
 }
 
 func signed(f Figure) string {
-	if f > 0 {
-		return "+" + f.String()
+	s := f.String()
+	switch {
+	case s == "-0.0":
+		return "0.0"
+	case f > 0 && s != "0.0":
+		return "+" + s
 	}
-	return f.String()
+	return s
 }
 
 func (r *Report) writeGroups(b *strings.Builder, kind string, of func(*RankerReport) []Group, full bool) {
