@@ -27,6 +27,8 @@ type job struct {
 	also  []*Root // locked as well
 	// former are the entries that an index is to have again, by root and path.
 	former map[string]*FormerEntry
+	// back is what is to be taken back of indexes.
+	back []indexEdit
 	// check is asked once the roots are locked, done told before they are
 	// released.
 	check func(*locked) error
@@ -140,7 +142,7 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 			UndoUntil: now.Add(undoFor),
 		},
 		Purge: j.purge,
-	}}
+	}, indexes: indexEdits{Back: j.back}}
 	var stale []string
 	for _, t := range j.files {
 		f, c, err := s.prepareFile(j, t, b)
@@ -260,14 +262,14 @@ func (s *Store) carryOut(ctx context.Context, l *locked, b *bases, r *record, wo
 	if err := s.changeFiles(b, r, works); err != nil {
 		return nil, s.undone(l, b, r, works, err)
 	}
-	warnings = s.reindex(b, r)
+	warnings = s.reindex(b, r, s.noting(l, r))
 	err = dropIndexTemps(b, r)
 	if err == nil {
 		err = s.finish(ctx, l, r)
 	}
 	if err != nil {
 		err = s.undone(l, b, r, works, err)
-		s.reindex(b, r.reversed())
+		s.reindex(b, r.reversed(), nil)
 		return nil, err
 	}
 	return warnings, nil

@@ -20,8 +20,13 @@ type IndexUpdate struct {
 	// Documents are all documents of the root after the change.
 	Documents func() ([]*Document, error)
 	// Former are the entries, by the path of their file, that the index had before
-	// the operation which is undone.
+	// the operation which is undone; a zero one is a file that it had none about.
 	Former map[string]FormerEntry
+	// Merged is Current with what that operation did to it taken back, as far as
+	// that can still be told; nil when there is nothing of the kind.
+	Merged []byte
+	// back is what the operation did that is undone, nil when none is.
+	back *indexEdit
 }
 
 // IndexFunc answers the new content of a root's MEMORY.md, and whether it is to
@@ -30,15 +35,16 @@ type IndexFunc func(IndexUpdate) (next []byte, write bool, err error)
 
 // reindex brings the indexes of the roots of an operation up to date, and
 // answers what went wrong. The operation stands regardless: an index says
-// nothing that the files do not, and is made again from them.
-func (s *Store) reindex(b *bases, r *record) []string {
+// nothing that the files do not, and is made again from them. note is told what
+// becomes of an index before it does; it may be nil.
+func (s *Store) reindex(b *bases, r *record, note func(indexEdit) error) []string {
 	var warnings []string
 	for i := range r.Roots {
 		u, root := s.indexUpdate(b, r, &r.Roots[i])
 		if len(u.Removed)+len(u.Added) == 0 {
 			continue
 		}
-		if err := s.writeIndex(b, root, u); err != nil {
+		if err := s.writeIndex(b, root, u, note); err != nil {
 			s.opt.Log.Warn("the index of a root was not brought up to date", "root", root.Real, "error", err)
 			warnings = append(warnings, fmt.Sprintf("%s of the %s root was not brought up to date: %s", IndexName, root.Prefix, reason(err)))
 		}
@@ -64,10 +70,14 @@ func (s *Store) indexUpdate(b *bases, r *record, ref *rootRef) (IndexUpdate, *ro
 		if c.After != nil {
 			u.Added = append(u.Added, documentOf(root, f.Rel, c.After))
 		}
-		if c.Former != nil {
+		switch {
+		case c.Former != nil:
 			u.Former[f.Rel] = *c.Former
+		case r.Kind == KindUndo && c.Before == nil:
+			u.Former[f.Rel] = FormerEntry{}
 		}
 	}
+	u.back = r.back(ref.ID)
 	u.Documents = func() ([]*Document, error) { return s.documents(b, root) }
 	return u, ref
 }
@@ -106,7 +116,7 @@ func documentOf(root *Root, rel string, raw []byte) *Document {
 
 // writeIndex writes the index of a root, unless somebody else does so at the
 // same moment: then it is made again from what they wrote.
-func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate) error {
+func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate, note func(indexEdit) error) error {
 	const tries = 3
 	base, err := b.folder(ref, false)
 	if err != nil {
@@ -119,6 +129,11 @@ func (s *Store) writeIndex(b *bases, ref *rootRef, u IndexUpdate) error {
 			return err
 		}
 		w.in = base
+		if note != nil {
+			if err := note(newIndexEdit(ref.ID, w.Before, w.After)); err != nil {
+				return err
+			}
+		}
 		err = w.stage()
 		if err == nil {
 			err = errors.Join(w.swap(), base.remove(w.Temp))
@@ -145,9 +160,14 @@ func (s *Store) indexWork(base *folder, u IndexUpdate, temp string) (*work, erro
 	if u.Current = raw; info != nil && raw == nil {
 		u.Current = []byte{}
 	}
-	next, write, err := s.opt.Index(u)
+	next, write, err := s.nextIndex(u)
 	if err != nil || !write {
 		return nil, err
+	}
+	if next == nil {
+		w := newWork(&fileRecord{Rel: IndexName, Action: ActionDelete, Base: digest(raw), Mode: info.Mode().Perm(), Temp: temp}, &content{Before: u.Current})
+		w.info = info
+		return w, nil
 	}
 	f := &fileRecord{Rel: IndexName, Action: ActionCreate, To: digest(next), Mode: 0o600, Temp: temp}
 	if info != nil {
@@ -156,9 +176,21 @@ func (s *Store) indexWork(base *folder, u IndexUpdate, temp string) (*work, erro
 			return nil, nil
 		}
 	}
-	w := newWork(f, &content{Before: raw, After: next})
+	w := newWork(f, &content{Before: u.Current, After: next})
 	w.info = info
 	return w, nil
+}
+
+// nextIndex is the index that a root is to have; nil when it is to have none. One
+// that nobody has touched since the operation which is undone becomes what it was.
+func (s *Store) nextIndex(u IndexUpdate) (next []byte, write bool, err error) {
+	if u.back != nil {
+		if next, err = u.back.exact(u.Current); err == nil {
+			return next, next != nil || u.Current != nil, nil
+		}
+		u.Merged = u.back.merged(u.Current)
+	}
+	return s.opt.Index(u)
 }
 
 // documents are those that a root has now. What a snapshot has of them, and no

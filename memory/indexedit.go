@@ -365,7 +365,7 @@ func readsAs(form IndexForm, d *Document) bool {
 func wikiName(d *Document) string { return strings.TrimSuffix(d.Rel, path.Ext(d.Rel)) }
 
 // FormerEntry is what an index said of a file: the lines of its entry, and which
-// line of the index the first of them was, from 0.
+// line of the index the first of them was, from 0. It is zero when there was none.
 type FormerEntry struct {
 	Line int    `json:"line"`
 	Text string `json:"text"` // without the end of the last line
@@ -375,7 +375,7 @@ type FormerEntry struct {
 func (o IndexOptions) formerWords(docs []*Document) bool {
 	return slices.ContainsFunc(docs, func(d *Document) bool {
 		f, ok := o.Former[d.Rel]
-		return ok && f.Text != entryLine(d) && f.Text != qwenLine(d)
+		return ok && f.Text != "" && f.Text != entryLine(d) && f.Text != qwenLine(d)
 	})
 }
 
@@ -423,10 +423,12 @@ func (e *indexEditor) restore(f FormerEntry) {
 }
 
 // add inserts an entry, or notes that there is no room for it. One that was there
-// before comes back as it was.
+// before comes back as it was, and of one that had none before nothing is said.
 func (e *indexEditor) add(d *Document) {
 	if f, ok := e.opt.Former[d.Rel]; ok {
-		e.restore(f)
+		if f.Text != "" {
+			e.restore(f)
+		}
 		return
 	}
 	if e.bytes >= MaxIndexBytes || e.lines >= MaxIndexLines {

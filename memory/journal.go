@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -15,11 +16,19 @@ import (
 // lies in the journal of its home root while it is under way, and becomes the
 // operation's record by being renamed, which needs no room on the disk.
 //
-// On disk it is two lines of JSON: the header, and the contents, so that a list
-// of operations does not read what files contained.
+// On disk it is lines of JSON: the header, the contents, and what became of the
+// indexes, so that a list of operations does not read what files contained.
 type record struct {
 	recordHeader
 	contents []content // parallel to Files; nil when they were erased
+	indexes  indexEdits
+}
+
+// indexEdits are what an operation did to indexes, and, for one that takes another
+// back, what that one did.
+type indexEdits struct {
+	Done []indexEdit `json:"done,omitempty"`
+	Back []indexEdit `json:"back,omitempty"`
 }
 
 type recordHeader struct {
@@ -85,12 +94,33 @@ func (r *record) encode() ([]byte, error) {
 	if err := enc.Encode(r.contents); err != nil {
 		return nil, fmt.Errorf("writing operation %s: %w", r.ID, err)
 	}
+	if r.contents != nil {
+		if err := enc.Encode(r.indexes); err != nil {
+			return nil, fmt.Errorf("writing operation %s: %w", r.ID, err)
+		}
+	}
 	return b.Bytes(), nil
+}
+
+// noteIndex notes what becomes of the index of a root.
+func (r *record) noteIndex(e indexEdit) {
+	r.indexes.Done = append(slices.DeleteFunc(r.indexes.Done, func(d indexEdit) bool { return d.Root == e.Root }), e)
+}
+
+// back is what is to be taken back of the index of a root, nil when nothing is.
+func (r *record) back(root string) *indexEdit {
+	for i := range r.indexes.Back {
+		if r.indexes.Back[i].Root == root {
+			return &r.indexes.Back[i]
+		}
+	}
+	return nil
 }
 
 // reversed is what taking the operation back does to documents.
 func (r *record) reversed() *record {
-	back := &record{recordHeader: r.recordHeader, contents: make([]content, len(r.contents))}
+	back := &record{recordHeader: r.recordHeader, contents: make([]content, len(r.contents)), indexes: indexEdits{Back: r.indexes.Done}}
+	back.Kind = KindUndo
 	for i, c := range r.contents {
 		back.contents[i] = content{Before: c.After, After: c.Before, Former: c.Entry}
 	}
@@ -103,9 +133,13 @@ var errCorrupt = errors.New("corrupt")
 func decodeRecord(raw []byte) (*record, error) {
 	r := &record{}
 	header, rest, _ := bytes.Cut(raw, []byte("\n"))
+	contents, indexes, _ := bytes.Cut(rest, []byte("\n"))
 	err := json.Unmarshal(header, &r.recordHeader)
 	if err == nil {
-		err = json.Unmarshal(rest, &r.contents)
+		err = json.Unmarshal(contents, &r.contents)
+	}
+	if err == nil && len(indexes) > 0 {
+		err = json.Unmarshal(indexes, &r.indexes)
 	}
 	if err == nil && r.contents != nil && len(r.contents) != len(r.Files) {
 		err = errors.New("contents that do not fit")
@@ -171,6 +205,22 @@ func plainName(s string) bool {
 		}
 	}
 	return true
+}
+
+// noting has the record of an operation say what becomes of an index, before it
+// does. What is purged is not to be brought back.
+func (s *Store) noting(l *locked, r *record) func(indexEdit) error {
+	if r.Purge {
+		return nil
+	}
+	return func(e indexEdit) error {
+		r.noteIndex(e)
+		raw, err := r.encode()
+		if err != nil {
+			return err
+		}
+		return l.state(r.Roots[0].ID).put(stateJournal, r.ID+recordSuffix, raw)
+	}
 }
 
 // begin writes the record into the journal. When it returns without an error,

@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // KeepIndex keeps the indexes of roots by [UpdateIndex] and [RebuildIndex]: those
 // that a generator made are made anew, those that somebody wrote are changed line
@@ -11,21 +14,26 @@ func KeepIndex(now func() time.Time) IndexFunc {
 		if err != nil {
 			return nil, false, err
 		}
+		before := u.before(after)
+		opt := IndexOptions{Team: u.Root.Scope == ScopeTeam, Now: now(), Former: u.Former}
 		var x *IndexFile
 		if u.Current != nil {
 			x = ParseIndex(u.Current)
 		}
-		opt := IndexOptions{Team: u.Root.Scope == ScopeTeam, Now: now(), Former: u.Former}
+		current := u.Current
+		if u.Merged != nil && (!x.GeneratedFrom(before) || opt.formerWords(after)) {
+			current, x = u.Merged, ParseIndex(u.Merged)
+		}
 		var c IndexChange
 		if len(u.Removed)+len(u.Added) == 0 {
 			c = RebuildIndex(x, after, opt)
 		} else {
-			c = UpdateIndex(x, u.before(after), after, opt)
+			c = UpdateIndex(x, before, after, opt)
 		}
 		if x != nil && len(c.Replace) == 0 {
-			return nil, false, nil
+			return current, !bytes.Equal(current, u.Current), nil
 		}
-		next, err = c.Bytes(u.Current)
+		next, err = c.Bytes(current)
 		return next, err == nil, err
 	}
 }

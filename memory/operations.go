@@ -135,7 +135,7 @@ func (s *Store) Undo(ctx context.Context, id string) (*Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := job{kind: KindUndo, undoes: id, stale: RefusedConflict, former: map[string]*FormerEntry{}}
+	j := job{kind: KindUndo, undoes: id, stale: RefusedConflict, former: map[string]*FormerEntry{}, back: r.indexes.Done}
 	for i := range r.Files {
 		f, c := &r.Files[i], &r.contents[i]
 		ref := r.root(f.Root)

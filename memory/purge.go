@@ -50,6 +50,9 @@ func (r *record) forgotten() *forgetting {
 			f.add(d.Title, shortRunes)
 			f.add(d.Description, shortRunes)
 			gone = d.BodyText()
+			if c.Entry != nil {
+				gone += "\n" + c.Entry.Text
+			}
 		}
 		before := len(f.Texts)
 		for line := range strings.Lines(gone) {
@@ -87,6 +90,29 @@ func (f *forgetting) holds(r *record, i int) bool {
 		return true
 	}
 	return i < len(r.contents) && (f.in(r.contents[i].Before) || f.in(r.contents[i].After))
+}
+
+// roots are those that something was forgotten in, by id.
+func (f *forgetting) roots() map[string]bool {
+	ids := map[string]bool{}
+	for key := range f.files {
+		id, _, _ := strings.Cut(key, ":")
+		ids[id] = true
+	}
+	return ids
+}
+
+// drop takes out what is kept of the indexes of some roots, and tells whether that
+// was anything: an index words what a file says in its own way, and cuts it.
+func (x *indexEdits) drop(roots map[string]bool) bool {
+	gone := false
+	for _, list := range []*[]indexEdit{&x.Done, &x.Back} {
+		*list = slices.DeleteFunc(*list, func(e indexEdit) bool {
+			gone = gone || roots[e.Root]
+			return roots[e.Root]
+		})
+	}
+	return gone
 }
 
 func (f *fileRecord) key() string { return f.Root + ":" + f.Rel }
@@ -228,6 +254,13 @@ func purgeRecord(state *rootState, f *forgetting, b *bases, name string) error {
 	held := false
 	for i := range r.Files {
 		held = held || f.holds(r, i)
+	}
+	if !held && r.indexes.drop(f.roots()) {
+		// The operation can be undone without.
+		if raw, err = r.encode(); err != nil {
+			return err
+		}
+		return state.put(stateOperations, name, raw)
 	}
 	if !held {
 		return nil

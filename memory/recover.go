@@ -355,7 +355,7 @@ func (s *Store) rollForward(ctx context.Context, l *locked, b *bases, r *record,
 	if err := settleDirs(works); err != nil {
 		return err
 	}
-	s.reindex(b, r) // logs what goes wrong
+	s.reindex(b, r, s.noting(l, r)) // logs what goes wrong
 	if err := dropIndexTemps(b, r); err != nil {
 		return err
 	}

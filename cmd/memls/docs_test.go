@@ -91,3 +91,24 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// A heading, and a row of a table that says where things are, is found once: who
+// adds to one of two has told half of the readers.
+func TestArchitectureSaysThingsOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for line := range strings.Lines(readDocument(t, "ARCHITECTURE.md")) {
+		var what string
+		switch {
+		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "- **Inv:**"):
+			what = strings.TrimSpace(line)
+		case strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| where"):
+			what, _, _ = strings.Cut(line[2:], " |")
+		default:
+			continue
+		}
+		if seen[what] {
+			t.Errorf("it says %q twice", what)
+		}
+		seen[what] = true
+	}
+}
