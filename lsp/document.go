@@ -95,22 +95,3 @@ func refsOf(hits []recall.Hit) []string {
 	}
 	return refs
 }
-
-// traceOf words the trace of a ranking; nil when none was asked for.
-func traceOf(r *recall.Ranking) *RecallTraceTable {
-	if r == nil || r.Trace == nil {
-		return nil
-	}
-	why := map[string][]recall.Why{}
-	for i := range r.Hits {
-		why[r.Hits[i].Doc.Ref] = r.Hits[i].Why
-	}
-	t := &RecallTraceTable{Considered: r.Total, Candidates: []TraceCandidate{}, Truncated: r.Trace.Truncated}
-	for _, c := range r.Trace.Candidates {
-		t.Candidates = append(t.Candidates, TraceCandidate{
-			Ref: c.Ref, Rank: c.Rank + 1, Score: c.Score, Verdict: c.Verdict, Feedback: c.Feedback, Why: reasons(why[c.Ref]),
-			Signals: []TraceSignal{{Name: "lexical", Rank: c.Rank + 1, Score: c.Score}},
-		})
-	}
-	return t
-}

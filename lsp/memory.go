@@ -120,6 +120,7 @@ func (f *features) register() error {
 		"memory/resetSession": NewOrderedCall(f.resetSession),
 		"memory/toolUsed":     NewNotification(f.toolUsed),
 		"memory/search":       NewCall(f.search),
+		"memory/explain":      NewCall(f.explain),
 		"memory/list":         NewCall(f.list),
 		"memory/get":          NewCall(f.get),
 		"memory/status":       NewCall(f.status),

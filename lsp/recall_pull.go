@@ -65,6 +65,7 @@ func (f *features) settleHeld(r *pendingRecall, snap *memory.Snapshot, ranking *
 		return
 	}
 	r.pull.selection, r.pull.trace = selection, traceOf(ranking)
+	r.pull.trace.chosen(&selection)
 	left := r.left()
 	summary := RefinedSummary{Refs: refsOf(left), Strategy: selection.Strategy, Status: selection.Status, LatencyMs: f.since(r)}
 	if len(left) == 0 && summary.Status == recall.StatusDelivered {
@@ -130,8 +131,10 @@ func (f *features) take(r *pendingRecall, point string) *RecallResult {
 			return nil
 		}
 		hits = f.engine().Current(r.query, hits)
+		offered := hits
 		result, hits := f.compose(r, phase, f.catalog().Snapshot(), hits)
 		if f.handOver(r, point, result, hits) {
+			result.Trace = result.Trace.unfit(offered, hits)
 			if len(hits) == 0 {
 				return nil
 			}

@@ -85,7 +85,7 @@ func (f *features) fast(r *pendingRecall, snap *memory.Snapshot) (ranking *recal
 		result.Strategy = recall.StrategyHeuristic
 	}
 	result.AlreadyDelivered = ranking.Held
-	result.Trace = traceOf(ranking)
+	result.Trace = traceOf(ranking).unfit(ranking.Fast(r.limit), hits)
 	return ranking, hits, f.sendFast(r, result, hits)
 }
 
@@ -198,6 +198,8 @@ func (f *features) settle(r *pendingRecall, snap *memory.Snapshot, ranking *reca
 		result.Degraded = append(result.Degraded, DegradedReason{Reason: d.Reason, Detail: d.Detail})
 	}
 	result.Trace = traceOf(ranking)
+	result.Trace.chosen(&selection)
+	result.Trace = result.Trace.unfit(selection.Hits, hits)
 	f.sendRefined(r, result, hits, outcomeSettled)
 }
 

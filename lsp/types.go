@@ -187,6 +187,7 @@ type DegradedReason struct {
 // RecallTraceTable is the decision trace of a recall or search. It holds
 // nothing that the caller may not see.
 type RecallTraceTable struct {
+	Terms      []TraceTerm      `json:"terms"`      // what the query was taken for
 	Considered int              `json:"considered"` // documents that match, after every filter
 	Candidates []TraceCandidate `json:"candidates"` // best first
 	Truncated  bool             `json:"truncated,omitzero"`
@@ -195,13 +196,25 @@ type RecallTraceTable struct {
 // TraceCandidate is one candidate with what decided about it.
 type TraceCandidate struct {
 	Ref     string        `json:"ref"`
-	Rank    int           `json:"rank"` // from 1
+	Title   string        `json:"title"`
+	Rank    int           `json:"rank"` // from 1; 0 when the ranking does not have it
 	Score   float64       `json:"score"`
+	Share   float64       `json:"share"`  // of the query's weight that it meets
+	Needed  float64       `json:"needed"` // the share that the gate asked for
 	Signals []TraceSignal `json:"signals"`
 	Why     []WhyReason   `json:"why"`
 	Verdict string        `json:"verdict"` // returned, or the rule that left it out
+	Detail  string        `json:"detail,omitzero"`
 	// Feedback is what the verdicts of people on it come to.
 	Feedback int `json:"feedback,omitzero"`
+}
+
+// TraceTerm is one word of a query as it was understood.
+type TraceTerm struct {
+	Term      string  `json:"term"`
+	Weight    float64 `json:"weight"`
+	Documents int     `json:"documents"` // that meet it
+	Evidence  bool    `json:"evidence"`  // may make a memory a candidate
 }
 
 // TraceSignal is one list in which a candidate was ranked.
@@ -311,6 +324,28 @@ type SearchResult struct {
 	Documents []RecallDocument  `json:"documents"`
 	Total     int               `json:"total"` // before the limit
 	Trace     *RecallTraceTable `json:"trace,omitzero"`
+}
+
+// ExplainParams are the params of memory/explain.
+type ExplainParams struct {
+	Query       string   `json:"query"`
+	Ref         string   `json:"ref,omitzero"`     // absent: the best candidates alone
+	Session     string   `json:"session,omitzero"` // as a recall of this session would see it
+	RecentTools []string `json:"recentTools,omitzero"`
+	Exclude     []string `json:"exclude,omitzero"`
+	Scopes      []string `json:"scopes,omitzero"`
+	Types       []string `json:"types,omitzero"`
+	Folder      string   `json:"folder,omitzero"`
+	Limit       *int     `json:"limit,omitzero"` // 1 to 5, default 5
+}
+
+// ExplainResult is the result of memory/explain.
+type ExplainResult struct {
+	Query     string           `json:"query"`
+	Revision  uint64           `json:"revision"` // of the catalog that was looked at
+	Candidate *TraceCandidate  `json:"candidate,omitzero"`
+	Trace     RecallTraceTable `json:"trace"`
+	Degraded  []DegradedReason `json:"degraded"`
 }
 
 // ListParams are the params of memory/list.

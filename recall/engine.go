@@ -87,6 +87,8 @@ type Selection struct {
 	Status   string
 	Held     []string // refs that matched and that the session has from earlier recalls
 	Retract  []string // refs of fast that the model left out
+	// Chosen is what the model named, in its order; nil without a model's choice.
+	Chosen   []*memory.Document
 	Degraded []Degraded
 }
 
@@ -304,7 +306,7 @@ func modelFault(err error) *Degraded {
 
 // accept turns the model's choice into a selection.
 func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, fast []Hit, chosen []*memory.Document, seen manifest) (Selection, error) {
-	s := Selection{Strategy: StrategyModel, Held: r.Held}
+	s := Selection{Strategy: StrategyModel, Held: r.Held, Chosen: append([]*memory.Document{}, chosen...)}
 	inFast := func(d *memory.Document) bool {
 		return slices.ContainsFunc(fast, func(h Hit) bool { return h.Doc.Ref == d.Ref })
 	}

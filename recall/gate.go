@@ -10,23 +10,42 @@ import (
 
 // admitted is the gate: whether what was met proves that the document is about
 // the query. Silence is better than a memory that shares a word by accident.
-func (s *scorer) admitted(a *sum) bool {
+func (s *scorer) admitted(a *sum) bool { return s.refusal(a) == "" }
+
+// refusal is why the gate refuses what was met in a document, in a sentence for a
+// person; empty when it does not.
+func (s *scorer) refusal(a *sum) string {
+	switch {
+	case a.terms == 0:
+		return "it meets only words that prove nothing: general ones, near spellings, or what nearly all memories hold"
+	case s.q.Loose:
+		return ""
+	case a.terms == 1 && !a.head && s.widespread(int(a.term), a.exact):
+		// A word that many texts use in passing makes none of them about it.
+		return "the only word that it meets stands in its text alone, as in those of many others"
+	case a.grams == 1 && a.terms == 1 && !a.named && s.clusters > 2:
+		// One trigram out of the middle of unsegmented text is an accident.
+		return "it meets only three letters out of the middle of a text without spaces"
+	case float64(a.evidence) < (s.needed(a)-shareSlack)*s.total:
+		return refusedShare
+	}
+	return ""
+}
+
+// refusedShare is a refusal that says more with the shares.
+const refusedShare = "it meets too little of the query"
+
+// needed is the share of the query's weight that a document must meet, of which so
+// much was met.
+func (s *scorer) needed(a *sum) float64 {
 	if s.q.Loose {
-		return true
+		return 0
 	}
 	need := &s.p.Cover
 	if a.named {
 		need = &s.p.CoverNamed
 	}
-	if a.terms == 1 && !a.head && s.widespread(int(a.term), a.exact) {
-		// A word that many texts use in passing makes none of them about it.
-		return false
-	}
-	if a.grams == 1 && a.terms == 1 && !a.named && s.clusters > 2 {
-		// One trigram out of the middle of unsegmented text is an accident.
-		return false
-	}
-	return float64(a.evidence) >= (need[min(int(a.terms), len(need))-1]-shareSlack)*s.total
+	return need[min(max(int(a.terms), 1), len(need))-1]
 }
 
 // shareSlack is taken off the share that must be met, which is often met exactly,

@@ -27,7 +27,20 @@ func (ix *Index) Rank(ctx context.Context, q Query) (*Ranking, error) {
 
 // RankWith is Rank with other constants, for evaluation.
 func (ix *Index) RankWith(ctx context.Context, q Query, p Params) (*Ranking, error) {
-	r, err := ix.rank(ctx, &q, p)
+	r, err := ix.rank(ctx, &q, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Complete()
+	return r, nil
+}
+
+// Explain is [Index.Rank] with a trace, which also says what decided about d, a
+// document of the index; nil asks about none. It weighs every candidate to its end,
+// so that the rank of d is told wherever it is.
+func (ix *Index) Explain(ctx context.Context, q Query, d *memory.Document) (*Ranking, error) {
+	q.Trace = true
+	r, err := ix.rank(ctx, &q, DefaultParams(), d)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +52,7 @@ func (ix *Index) RankWith(ctx context.Context, q Query, p Params) (*Ranking, err
 // of the ranking, refs in Held and the trace included, is made by
 // [Ranking.Complete], when the fast result is on its way.
 func (ix *Index) RankFast(ctx context.Context, q Query) (*Ranking, error) {
-	r, err := ix.rank(ctx, &q, DefaultParams())
+	r, err := ix.rank(ctx, &q, DefaultParams(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +60,21 @@ func (ix *Index) RankFast(ctx context.Context, q Query) (*Ranking, error) {
 	return r, nil
 }
 
-func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error) {
+func (ix *Index) rank(ctx context.Context, q *Query, p Params, asked *memory.Document) (*Ranking, error) {
 	s := newScorer(ix, q, p)
 	defer s.close()
+	if q.Trace {
+		s.inquiry = newInquiry(asked)
+	}
 	r := &Ranking{Searchable: len(s.terms) > 0, scorer: s, limit: q.Limit, noise: toolNoise(q.RecentTools)}
 	if r.limit <= 0 {
 		r.limit = MaxRelevantDocs
 	}
-	cands, total, err := s.run(ctx, max(r.limit+poolSlack, maxLexical)+r.passedOver(q))
+	want := max(r.limit+poolSlack, maxLexical) + r.passedOver(q)
+	if asked != nil {
+		want = max(want, ix.Len())
+	}
+	cands, total, err := s.run(ctx, want)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +83,10 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params) (*Ranking, error)
 	if !q.Loose {
 		r.near = len(relative(cands, p.Relative))
 	}
+	if r.Trace = newTrace(s); r.Trace != nil {
+		r.lexical = ranksOf(cands)
+	}
 	ix.newestFirst(cands[:r.near])
-	r.Trace = newTrace(s)
 	return r, nil
 }
 
@@ -100,6 +122,16 @@ func (r *Ranking) Complete() {
 	r.advance(r.limit, math.MaxInt)
 	r.Trace.add(r.pool[r.next:r.near], VerdictLimit)
 	r.Trace.add(r.pool[r.near:], VerdictRelative)
+	r.explain()
+}
+
+// ranksOf are the places of candidates in their list.
+func ranksOf(cs []candidate) map[*memory.Document]int {
+	ranks := make(map[*memory.Document]int, len(cs))
+	for i, c := range cs {
+		ranks[c.doc] = i
+	}
+	return ranks
 }
 
 // advance goes on through the pool until want hits stand. When it has read as many
@@ -215,7 +247,7 @@ func (s *scorer) hit(c candidate, of holding) (Hit, bool) {
 	if len(of.passages) > 0 && !ok {
 		return h, true
 	}
-	h.Why = s.reasons(&h)
+	h.Why = s.reasons(h.Doc, h.Passage)
 	return h, false
 }
 

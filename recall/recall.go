@@ -127,6 +127,7 @@ type Ranking struct {
 	later    []candidate // before it, what a fast result had no time for
 	limit    int
 	complete bool
-	scorer   *scorer                 // Inv: closed; only its hits are asked for
-	noise    func(usage string) bool // nil when no tool is in use
+	lexical  map[*memory.Document]int // ranks by score alone; with a trace only
+	scorer   *scorer                  // Inv: closed; only its hits are asked for
+	noise    func(usage string) bool  // nil when no tool is in use
 }

@@ -60,6 +60,7 @@ type scorer struct {
 	order      []uint32           // scratch: documents touched
 	work       *scratch
 	tok        text.Tokenizer // for the hits
+	inquiry    *inquiry       // nil unless a trace is made
 	tables     *lengthTables
 }
 
@@ -342,25 +343,18 @@ func (s *scorer) collect(v int, top *topList) {
 		a := sums[id]
 		sums[id] = sum{}
 		d := view.docs[id]
+		c := candidate{d, v, id, float64(a.score) + s.typeCue(d)}
 		if a.terms == 0 || !s.admitted(&a) || !s.visible(d) {
+			s.inquiry.refuse(s, c, &a)
 			continue
 		}
-		top.offer(candidate{d, v, id, float64(a.score) + s.typeCue(d)})
+		s.inquiry.admit(c, &a)
+		top.offer(c)
 	}
 }
 
 // visibility is the conjunction of a query's filters. It holds before ranking:
 // what may not be seen influences neither counts nor order.
 func visibility(q *Query) func(*memory.Document) bool {
-	return func(d *memory.Document) bool {
-		switch {
-		case d.Empty(), !q.Inactive && !d.ActiveAt(q.Now), q.Exclude[d.Ref]:
-			return false
-		case !q.reaches(d.Root):
-			return false
-		case len(q.Types) > 0 && !slices.Contains(q.Types, d.Type):
-			return false
-		}
-		return true
-	}
+	return func(d *memory.Document) bool { return filtered(q, d) == "" }
 }

@@ -3,6 +3,7 @@ package recall
 import (
 	"strings"
 
+	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall/text"
 )
 
@@ -10,9 +11,8 @@ import (
 const maxReasons = 16
 
 // reasons lists which words of the document met the query, field by field, each
-// word of the query once a field, the passage standing for the body.
-func (s *scorer) reasons(h *Hit) []Why {
-	d := h.Doc
+// word of the query once a field, a passage standing for the body.
+func (s *scorer) reasons(d *memory.Document, passage memory.Span) []Why {
 	why := []Why{}
 	type place struct {
 		field string
@@ -45,6 +45,6 @@ func (s *scorer) reasons(h *Hit) []Why {
 	scan(FieldDescription, d.Description, bitDescription)
 	scan(FieldKeywords, strings.Join(d.Keywords, "\n"), bitKeywords)
 	scan(FieldScenarios, strings.Join(d.Scenarios, "\n"), bitScenarios)
-	scan(FieldBody, d.Text[h.Passage.Start:h.Passage.End], 0)
+	scan(FieldBody, d.Text[passage.Start:passage.End], 0)
 	return why
 }
