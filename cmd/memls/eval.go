@@ -67,16 +67,7 @@ differences.
   memls eval testdata/eval/core --compare
   memls eval my/notes my/other --compare=no-stems,no-spellings --part 1/2
   memls eval testdata/eval/core --json --min-recall5 0.9`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			several := cmd.Flags().Changed("compare")
-			switch {
-			case several && len(args) == 0:
-				return usagef("eval --compare takes directories, got none")
-			case !several && len(args) != 1:
-				return usagef("eval takes one directory, got %d arguments", len(args))
-			}
-			return nil
-		},
+		Args: evalArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("compare") {
 				return worked(p.evalCompare(cmd.Context(), &f, args))
@@ -102,6 +93,17 @@ differences.
 	}
 	cmd.MarkFlagsMutuallyExclusive("compare", "delivery")
 	return cmd
+}
+
+func evalArgs(cmd *cobra.Command, args []string) error {
+	several := cmd.Flags().Changed("compare")
+	switch {
+	case several && len(args) == 0:
+		return usagef("eval --compare takes directories, got none")
+	case !several && len(args) != 1:
+		return usagef("eval takes one directory, got %d arguments", len(args))
+	}
+	return nil
 }
 
 func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bool) error {
