@@ -20,7 +20,7 @@ export TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd6
 export FUZZTIME ?= 10s
 export GO
 
-.PHONY: build test gofmt cross lint unit hosts fuzz bench soak cover fmt tools clean help
+.PHONY: build test gofmt cross lint unit hosts neovim fuzz bench soak cover fmt tools clean help
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/memls
@@ -44,6 +44,9 @@ unit:
 
 hosts:
 	@.ci/hosts
+
+neovim:
+	@.ci/neovim
 
 fuzz:
 	@.ci/fuzz
