@@ -51,7 +51,7 @@ func (f *features) openChanging() *changing {
 		Unsaved: func(root *memory.Root, rel string) bool {
 			return f.unsaved(memory.Place{Root: root, Rel: rel, Index: rel == memory.IndexName})
 		},
-		Applied: f.recent.note, PlansChanged: f.plansChanged, Now: f.opt.Now, Log: f.s.Log(),
+		Applied: f.recent.note, PlansChanged: f.plansChanged, TaskChanged: f.taskChanged, Now: f.opt.Now, Log: f.s.Log(),
 	})
 	if err != nil {
 		return &changing{fault: err.Error()}
@@ -195,7 +195,7 @@ func target(field, ref, version string) (memory.Target, error) {
 // PlanOf words a plan.
 func PlanOf(p *memory.Plan) *Plan {
 	out := &Plan{ID: p.ID, Kind: string(p.Kind), CreatedAt: p.CreatedAt.UTC(), ExpiresAt: p.ExpiresAt.UTC(),
-		Changes: []PlanChange{}, Warnings: append([]string{}, p.Warnings...)}
+		Changes: []PlanChange{}, Usage: UsageOf(p.Usage), Warnings: append([]string{}, p.Warnings...)}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		w := PlanChange{
@@ -214,7 +214,7 @@ func PlanOf(p *memory.Plan) *Plan {
 func OperationOf(op *memory.Operation) *Operation {
 	out := &Operation{
 		ID: op.ID, Kind: string(op.Kind), At: op.At.UTC(), UndoUntil: wireTime(op.UndoUntil), Undoes: op.Undoes, Purged: op.Purged,
-		Changes: []OperationChange{}, Warnings: op.Warnings,
+		Changes: []OperationChange{}, Usage: UsageOf(op.Usage), Warnings: op.Warnings,
 	}
 	for _, c := range op.Changes {
 		out.Changes = append(out.Changes, OperationChange{Ref: c.Ref, Action: string(c.Action), From: c.From, To: c.To})

@@ -126,6 +126,7 @@ func (f *features) register() error {
 		"memory/status":       NewCall(f.status),
 	}
 	maps.Copy(methods, f.changeMethods())
+	maps.Copy(methods, f.taskMethods())
 	for name, m := range methods {
 		if err := f.s.Register(name, m); err != nil {
 			return err

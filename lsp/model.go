@@ -46,6 +46,9 @@ func checkModel(o *ModelOptions) error {
 	if most := recall.SelectorCeiling.Milliseconds(); o.RequestTimeoutMs < 0 || int64(o.RequestTimeoutMs) > most {
 		return InvalidParam("model.requestTimeoutMs", "%d is not within 1 to %d", o.RequestTimeoutMs, most)
 	}
+	if o.Price.Input < 0 || o.Price.Output < 0 {
+		return InvalidParam("model.price", "must not be negative")
+	}
 	var setting *model.SettingError
 	switch err := (model.Config{BaseURL: o.BaseURL, Name: o.Name}).Check(); {
 	case errors.As(err, &setting):

@@ -15,6 +15,7 @@ const (
 	NotifyStatusChanged = "memory/statusChanged"
 	NotifyActivity      = "memory/activity"
 	NotifyPlansChanged  = "memory/plansChanged"
+	NotifyTaskChanged   = "memory/taskChanged"
 	AskSecret           = "memory/secret"
 
 	notifyTelemetry   = "telemetry/event"
@@ -33,6 +34,7 @@ func (s *Server) announceOwn() {
 	s.outgoing[NotifyStatusChanged] = NewUnasked[StatusChangedParams](nil, nil)
 	s.outgoing[notifyTelemetry] = NewOutgoing[TelemetryEvent]()
 	s.outgoing[NotifyPlansChanged] = NewUnasked[PlansChangedParams](nil, nil)
+	s.outgoing[NotifyTaskChanged] = NewUnasked(func(p *TaskChangedParams) string { return p.Task }, nil)
 	s.outgoing[notifyShowMessage] = NewOutgoing[showMessageParams]()
 	s.asked[AskSecret] = NewAsked[SecretParams, SecretResult]()
 	s.asked[askMessage] = NewAsked[messageRequestParams, *messageItem]()

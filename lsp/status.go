@@ -18,7 +18,7 @@ const (
 
 // status serves memory/status. It waits for nothing.
 func (f *features) status(context.Context, *StatusParams) (*StatusResult, error) {
-	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: ModelStatus{State: "none"}, Plans: f.pending(), Process: f.process()}
+	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: ModelStatus{State: "none"}, Plans: f.pending(), Tasks: f.runningTasks(), Process: f.process()}
 	var twice []string
 	snap := f.catalog().Snapshot()
 	for _, root := range f.catalog().Status() {

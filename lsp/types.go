@@ -73,6 +73,16 @@ type ModelOptions struct {
 	APIKeyEnv        string `json:"apiKeyEnv,omitzero"` // the environment variable that holds the key
 	EmbeddingName    string `json:"embeddingName,omitzero"`
 	RequestTimeoutMs int    `json:"requestTimeoutMs,omitzero"` // for recall it can only lower the 30 s ceiling
+	// Price lets runs of background work say what they cost. Inv: options are
+	// compared with ==.
+	Price ModelPrice `json:"price,omitzero"`
+}
+
+// ModelPrice is what a model costs, for a million tokens.
+type ModelPrice struct {
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
+	Currency string  `json:"currency,omitzero"`
 }
 
 // VersionedRef names a memory as it stood when the caller saw it.

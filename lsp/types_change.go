@@ -43,6 +43,7 @@ type Plan struct {
 	CreatedAt time.Time    `json:"createdAt"`
 	ExpiresAt time.Time    `json:"expiresAt"`
 	Changes   []PlanChange `json:"changes"`
+	Usage     *UsageCounts `json:"usage,omitzero"` // what models were asked for to make it
 	Warnings  []string     `json:"warnings"`
 }
 
@@ -69,6 +70,7 @@ type Operation struct {
 	UndoUntil time.Time         `json:"undoUntil,omitzero"` // absent when it cannot be undone
 	Undoes    string            `json:"undoes,omitzero"`    // the operation that it took back
 	Purged    bool              `json:"purged,omitzero"`    // no trace of what it removed was kept
+	Usage     *UsageCounts      `json:"usage,omitzero"`     // what models were asked for on the way to it
 	Warnings  []string          `json:"warnings,omitzero"`
 }
 

@@ -19,6 +19,7 @@ type job struct {
 	undoes  string
 	undoFor time.Duration
 	purge   bool
+	usage   Usage
 	// scan has what is added looked through for secrets: what an undo brings back
 	// stood there before.
 	scan  bool
@@ -138,7 +139,7 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 	undoFor := cmp.Or(j.undoFor, defaultUndo)
 	r := &record{recordHeader: recordHeader{
 		Operation: Operation{
-			ID: s.newID("o"), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes,
+			ID: s.newID("o"), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes, Usage: j.usage,
 			UndoUntil: now.Add(undoFor),
 		},
 		Purge: j.purge,

@@ -51,6 +51,8 @@ type Draft struct {
 	Expires time.Duration
 	// UndoFor is how long what it did can be undone; 24 h when zero.
 	UndoFor time.Duration
+	// Usage is what models were asked for to make it.
+	Usage Usage
 }
 
 // Edit is one change of a draft.
@@ -128,6 +130,8 @@ type Plan struct {
 	Query     bool          `json:"query,omitempty"`
 	Session   string        `json:"session,omitempty"`
 	UndoFor   time.Duration `json:"undoFor"`
+	// Usage is what models were asked for to make the plan.
+	Usage Usage `json:"usage,omitzero"`
 	// Home and HomeReal name the root in whose state the plan lies, when that is
 	// not the root of the first change.
 	Home     string `json:"home,omitempty"`
@@ -155,7 +159,9 @@ type Operation struct {
 	Plan   string `json:"plan,omitempty"`
 	Undoes string `json:"undoes,omitempty"`
 	// Purged says that no trace of what it removed was kept.
-	Purged   bool     `json:"purged,omitempty"`
+	Purged bool `json:"purged,omitempty"`
+	// Usage is what models were asked for on the way to it.
+	Usage    Usage    `json:"usage,omitzero"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 

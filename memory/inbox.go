@@ -221,6 +221,8 @@ func (s *Store) close(l *locked, p *Plan, r *record, o ApplyOptions) error {
 func (p *Plan) without(r *record, o ApplyOptions) *Plan {
 	rest := p.clone()
 	first := p.Changes[0]
+	// What was asked of models is told with the first part that is applied.
+	rest.Usage = Usage{}
 	rest.Home, rest.HomeReal = cmp.Or(p.Home, first.RootID), cmp.Or(p.HomeReal, first.Real)
 	applied := func(c *Change) bool { return len(o.Only) == 0 || slices.Contains(o.Only, c.ID) }
 	rest.Changes = slices.DeleteFunc(rest.Changes, func(c Change) bool { return applied(&c) })

@@ -98,7 +98,7 @@ func (s *Store) lockRoot(ctx context.Context, r *Root, deadline time.Time) (_ *r
 			state.release()
 		}
 	}()
-	state.lock, err = folder.root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600)
+	state.lock, err = folder.openLock("lock")
 	if err != nil {
 		return nil, refuseIO(err, nil, "opening the lock of a root")
 	}
@@ -106,6 +106,11 @@ func (s *Store) lockRoot(ctx context.Context, r *Root, deadline time.Time) (_ *r
 		return nil, err
 	}
 	return state, nil
+}
+
+// openLock opens a file whose only use is that it can be locked.
+func (f *folder) openLock(name string) (*os.File, error) {
+	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // await tries until the lock is taken, the deadline is over or ctx ends.

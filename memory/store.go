@@ -41,6 +41,8 @@ type StoreOptions struct {
 	Applied func(*Operation)
 	// PlansChanged is called when the pending plans of the inbox may be others.
 	PlansChanged func()
+	// TaskChanged is called when a task of this process began, went on or ended.
+	TaskChanged func(Task)
 
 	// LockWait is how long a root that somebody else writes to is waited for; 2 s
 	// when zero.
@@ -62,7 +64,8 @@ type Store struct {
 	plans map[string]*Plan // those that do not persist
 	// expired is when the state of a root was last looked through.
 	expired map[string]time.Time
-	lastID  int64 // the time in the last id, in nanoseconds
+	lastID  int64           // the time in the last id, in nanoseconds
+	runs    map[string]*Run // by id: the tasks of this process
 	// feedback is what was last read of the verdicts on memories.
 	feedback atomic.Pointer[Feedback]
 }
@@ -91,7 +94,7 @@ func NewStore(opt StoreOptions) (*Store, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{opt: opt, disk: &disk{fault: opt.Fault}, plans: map[string]*Plan{}, expired: map[string]time.Time{}}, nil
+	return &Store{opt: opt, disk: &disk{fault: opt.Fault}, plans: map[string]*Plan{}, expired: map[string]time.Time{}, runs: map[string]*Run{}}, nil
 }
 
 // StateHome is the directory in which memls keeps its state:

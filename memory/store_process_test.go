@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -34,6 +35,10 @@ func TestChild(t *testing.T) {
 	switch os.Getenv(childRole) {
 	case "generations":
 		generations(t, reopen(t, base))
+	case "working":
+		working(t, reopen(t, base))
+	case "spending":
+		spending(t, reopen(t, base))
 	case "append":
 		s := reopen(t, base)
 		fmt.Println("ready")
@@ -90,6 +95,13 @@ func (s *shop) holding(f func()) error {
 // child starts this binary in a role.
 func child(t testing.TB, base, role string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
+	cmd, _, out := talking(t, base, role)
+	return cmd, out
+}
+
+// talking is child, with what it can be told.
+func talking(t testing.TB, base, role string) (*exec.Cmd, io.Writer, *bufio.Scanner) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.count=1")
 	cmd.Env = append(os.Environ(), childRole+"="+role, childBase+"="+base)
 	out, err := cmd.StdoutPipe()
@@ -97,13 +109,14 @@ func child(t testing.TB, base, role string) (*exec.Cmd, *bufio.Scanner) {
 		t.Fatal(err)
 	}
 	cmd.Stderr = os.Stderr
-	if _, err := cmd.StdinPipe(); err != nil {
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, bufio.NewScanner(out)
+	return cmd, in, bufio.NewScanner(out)
 }
 
 // generation is a text that shows whether it is whole.

@@ -53,6 +53,8 @@ type Error struct {
 	// Err is the cause for errors.Is and errors.As; its text holds no key.
 	// It is nil when an answer's faults were found here.
 	Err error
+	// RetryAfter is how long the endpoint asked to be left alone; 0 when it did not.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string { return "model " + e.Kind.String() + ": " + e.Detail }
@@ -94,7 +96,12 @@ func (c *Client) explain(caller, bounded context.Context, r Request, err error) 
 	if cause != nil && c.line.holdsKey(flatten(cause.Error())) {
 		cause = errors.New(c.line.clean(cause.Error()))
 	}
-	return &Error{Kind: kind, Detail: c.line.clean(detail), Err: cause}
+	failure := &Error{Kind: kind, Detail: c.line.clean(detail), Err: cause}
+	var failed *httpError
+	if errors.As(err, &failed) {
+		failure.RetryAfter = failed.wait
+	}
+	return failure
 }
 
 // classify answers an error's kind, its detail in raw form, and of its causes

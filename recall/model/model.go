@@ -11,6 +11,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,9 @@ type Request struct {
 	// Retry asks once more, telling the model what was wrong, when an answer
 	// cannot be used. It costs a second completion within the same time.
 	Retry bool
+	// Timeout takes the place of Config.Timeout; 0 leaves that. Work that nobody
+	// waits for may take longer than an answer that is waited for.
+	Timeout time.Duration
 }
 
 // Usage counts tokens as the endpoint reports them, over all completions that
@@ -184,7 +188,7 @@ func (c *Client) Complete(ctx context.Context, r Request) (json.RawMessage, Usag
 	if len(r.Schema) > 0 && !json.Valid(r.Schema) {
 		return nil, Usage{}, fmt.Errorf("model: %s: the schema is not JSON", r.purpose())
 	}
-	bounded, cancel := context.WithTimeout(ctx, c.timeout)
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, c.timeout))
 	defer cancel()
 
 	leave, err := c.gate.enter(bounded)

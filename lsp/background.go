@@ -1,0 +1,28 @@
+package lsp
+
+import (
+	"context"
+
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
+
+// Door is how background work asks the model in force, within the budget.
+func (f *features) Door() *recall.Door {
+	d := &recall.Door{}
+	m := f.models.current()
+	if m == nil {
+		return d
+	}
+	store, perDay := f.changer.Load().store, f.s.Settings().BackgroundTokensPerDay
+	d.Model, d.Price = m, m.options.Price.price()
+	d.Reserve = func(ctx context.Context, tokens int) (*memory.Reservation, error) {
+		return store.Reserve(ctx, perDay, tokens)
+	}
+	return d
+}
+
+// price is what a model costs as it is configured.
+func (p ModelPrice) price() memory.Price {
+	return memory.Price{Input: p.Input, Output: p.Output, Currency: p.Currency}
+}
