@@ -229,7 +229,7 @@ func TestInitializeResult(t *testing.T) {
 		}
 		m := c.Experimental.Memory
 		if m.Version != 1 || !slices.Equal(m.Methods, []string{"memory/echo", "memory/get", "memory/noted"}) ||
-			!slices.Equal(m.Notifications, []string{"memory/changed", "memory/plansChanged", "memory/recallFast", "memory/recallRefined", "memory/statusChanged"}) {
+			!slices.Equal(m.Notifications, []string{"memory/changed", "memory/plansChanged", "memory/recallFast", "memory/recallRefined", "memory/statusChanged", "memory/taskChanged"}) {
 			t.Errorf("experimental.memory %+v", m)
 		}
 		if result.ServerInfo.Name != "memls" || result.ServerInfo.Version != "1.2.3" {
