@@ -37,16 +37,10 @@ func newSegment(docs []*memory.Document) *segment {
 
 func (b *builder) add(d *memory.Document) {
 	s := b.seg
-	id := uint32(len(s.docs))
-	s.docs = append(s.docs, d)
-	s.local[d] = id
-	s.sketch = append(s.sketch, emptySketch())
+	id := s.admit(d, emptySketch())
 	if d.Empty() { // never recalled: it has no words either
 		s.head, s.body = append(s.head, 0), append(s.body, 0)
 		return
-	}
-	if inactive(d) {
-		s.inactive.add(id)
 	}
 	if text := usageText(d); text != "" {
 		s.usage[id] = text
@@ -204,16 +198,10 @@ func mergeSegments(views []view) *segment {
 				remap[i][j] = math.MaxUint32
 				continue
 			}
-			id := uint32(len(out.docs))
+			id := out.admit(d, v.sketch[j])
 			remap[i][j] = id
-			out.docs = append(out.docs, d)
-			out.local[d] = id
 			out.body = append(out.body, v.body[j])
 			out.head = append(out.head, v.head[j])
-			out.sketch = append(out.sketch, v.sketch[j])
-			if inactive(d) {
-				out.inactive.add(id)
-			}
 			if text, ok := v.usage[uint32(j)]; ok {
 				out.usage[id] = text
 			}

@@ -60,9 +60,10 @@ func (x *expansion) add(id uint32, share float32, match string, admits float32) 
 
 // expand returns the variants of q in s, each term once by its best meeting, in
 // the order of the terms. Near spellings come along when near is set. The result
-// is scratch: it is valid until the next call.
+// is at the end of the variants in w.
 func (s *segment) expand(q *queryTerm, near bool, p *Params, w *scratch) []variant {
-	x := expansion{s, q, p, w.variants[:0], w}
+	from := len(w.variants)
+	x := expansion{s, q, p, w.variants, w}
 	if id, ok := s.lookup(q.term); ok {
 		x.add(id, shareExact, MatchExact, 1)
 	}
@@ -76,8 +77,9 @@ func (s *segment) expand(q *queryTerm, near bool, p *Params, w *scratch) []varia
 			x.near()
 		}
 	}
-	w.variants = x.out
-	return bestMeetings(x.out)
+	vs := bestMeetings(x.out[from:])
+	w.variants = x.out[:from+len(vs)]
+	return vs
 }
 
 // bestMeetings keeps each term's meeting with the greatest share.

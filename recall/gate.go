@@ -94,11 +94,7 @@ func (s *scorer) visibleDocs(t int) int {
 	if s.seen[t] == 0 {
 		nv := len(s.ix.views)
 		for v := range nv {
-			for _, e := range s.entriesOf(t*nv + v) {
-				if e.admits > 0 && s.visible(s.ix.views[v].docs[e.doc]) {
-					s.seen[t]++
-				}
-			}
+			s.seen[t] += s.count(v, s.variantsOf(t*nv+v), s.expired[v])
 		}
 	}
 	return s.seen[t]
@@ -130,8 +126,12 @@ var typeCues = map[string][]string{
 	memory.TypeReference: strings.Fields("reference dashboard ticket docs doc link url"),
 }
 
-// cueScore is what one cue word adds. It decides between near equals only.
-const cueScore = 0.05
+// cueScore is what one cue word adds, maxCues how many count. They decide between
+// near equals only.
+const (
+	cueScore = 0.05
+	maxCues  = 2
+)
 
 // typeCue is what the query's cue words add to a document of their type, two
 // words at most.
@@ -142,5 +142,17 @@ func (s *scorer) typeCue(d *memory.Document) float64 {
 			n++
 		}
 	}
-	return cueScore * float64(min(n, 2))
+	return cueScore * float64(min(n, maxCues))
+}
+
+// mostCue is what typeCue adds at most.
+func (s *scorer) mostCue() float64 {
+	for i := range s.terms {
+		for _, words := range typeCues {
+			if slices.Contains(words, s.terms[i].term) {
+				return cueScore * maxCues
+			}
+		}
+	}
+	return 0
 }

@@ -112,6 +112,38 @@ func (b *bitset) add(id uint32) {
 	(*b)[id>>6] |= 1 << (id & 63)
 }
 
+// word is the i-th word of the set.
+func (b bitset) word(i int) uint64 {
+	if i < len(b) {
+		return b[i]
+	}
+	return 0
+}
+
+// or is the union of two sets, which may be one of them.
+func (b bitset) or(o bitset) bitset {
+	switch {
+	case len(o) == 0:
+		return b
+	case len(b) == 0:
+		return o
+	case len(b) < len(o):
+		b, o = o, b
+	}
+	b = slices.Clone(b)
+	for i := range o {
+		b[i] |= o[i]
+	}
+	return b
+}
+
+// fill adds all from one document to before another.
+func (b *bitset) fill(from, to uint32) {
+	for id := from; id < to; id++ {
+		b.add(id)
+	}
+}
+
 // mergeFanout is how many segments of one size class may stand beside each
 // other before they are joined; a class holds sizes up to this factor apart. A
 // document is so copied once a class, not once a change.

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/memls/memls/recall/text"
@@ -17,6 +18,7 @@ type queryTerm struct {
 	runes    int
 	word     bool // has letters, so that it inflects
 	short    bool // one or two letters: met as a whole only
+	digit    bool // has a digit: what is spelled nearly so is something else
 	name     bool // looks like one: has a digit, or is all in capitals
 	open     bool // unfinished: any longer word completes it
 	optional bool // not missed when no document has it
@@ -137,6 +139,7 @@ func (p *queryParser) bounded() []queryTerm {
 func (t *queryTerm) prepare() {
 	t.runes = utf8.RuneCountInString(t.term)
 	t.word = t.kind <= text.Whole && spelled(t.term) && !number(t.term)
+	t.digit = strings.ContainsAny(t.term, "0123456789")
 	t.plain = t.term
 	if t.word && !t.short {
 		t.plain = text.StripAccents(t.term)

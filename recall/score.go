@@ -9,31 +9,8 @@ import (
 	"github.com/memls/memls/recall/text"
 )
 
-// entry is what one query term found in one document.
-type entry struct {
-	doc    uint32
-	weight float32 // weighted, length-normalised occurrences
-	admits float32 // how far it counts as evidence, 0 for near spellings
-	named  bool    // met in title, keywords or scenarios
-	head   bool    // met in any field of the head
-	exact  bool    // met as it is written, accents and case apart
-}
-
-// stretch is where the entries of one term and view lie in the scratch space.
+// stretch is where the variants of one term and view lie in the scratch space.
 type stretch struct{ from, to int }
-
-// sum is what all query terms found in one document.
-type sum struct {
-	score    float32
-	evidence float32
-	terms    uint8 // content terms met that count as evidence,
-	grams    uint8 // those of them that are three clusters
-	named    bool
-	seen     bool
-	head     bool  // a term stands in a field of the head
-	exact    bool  // a term stands there as it is written
-	term     uint8 // the last term met; of a query's at most 64
-}
 
 // scorer ranks one query over one index.
 type scorer struct {
@@ -47,21 +24,18 @@ type scorer struct {
 	df       []int   // documents that an admitting variant of a term met
 	clusters int     // terms that are three clusters
 	total    float64 // the weight of the query's content terms
-	visible  func(*memory.Document) bool
 	// Inv: the statistics are those of the groups that the query may see, so that
 	// nothing else shows in scores or decides at the gate.
-	census     census
-	shown      []bitset     // by view, for a query whose filters no group knows of
-	everywhere bool         // the query may look into all roots
-	root       *memory.Root // the last root asked about, and whether it may look there
-	reached    bool
-	seen       []int              // by term: see visibleDocs
-	met        map[string]meeting // terms of documents -> how the query met them
-	order      []uint32           // scratch: documents touched
-	work       *scratch
-	tok        text.Tokenizer // for the hits
-	inquiry    *inquiry       // nil unless a trace is made
-	tables     *lengthTables
+	census  census
+	hidden  []bitset           // by view: documents that have gone or that a filter leaves out,
+	expired []bitset           // and those that have expired by their date
+	seen    []int              // by term: see visibleDocs
+	maxCue  float64            // what typeCue adds at most
+	met     map[string]meeting // terms of documents -> how the query met them
+	work    *scratch
+	tok     text.Tokenizer // for the hits
+	inquiry *inquiry       // nil unless a trace is made
+	tables  *lengthTables
 }
 
 // meeting is how a term of the vocabulary was met.
@@ -87,49 +61,64 @@ func newScorer(ix *Index, q *Query, p Params) *scorer {
 		s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool { return t.kind == text.Unigram || t.kind == text.Cluster2 })
 	}
 	s.found = make([]stretch, len(s.terms)*len(ix.views))
-	s.work.entries = s.work.entries[:0]
+	s.work.variants = s.work.variants[:0]
 	s.idf = make([]float64, len(s.terms))
 	s.df = make([]int, len(s.terms))
-	s.visible = visibility(q)
+	s.maxCue = s.mostCue()
+	s.hidden, s.expired = make([]bitset, len(ix.views)), make([]bitset, len(ix.views))
 	if len(q.Types)+len(q.Exclude) > 0 {
-		s.show()
-	} else {
-		s.census, s.everywhere = ix.census(q)
+		s.show(visibility(q))
+		return s
+	}
+	var everywhere bool
+	s.census, everywhere = ix.census(q)
+	for v := range ix.views {
+		s.hidden[v], s.expired[v] = ix.views[v].unseen(q, everywhere)
 	}
 	return s
 }
 
 // show looks at every document, for a query that is about few of them.
-func (s *scorer) show() {
-	s.shown = make([]bitset, len(s.ix.views))
+func (s *scorer) show(visible func(*memory.Document) bool) {
 	for i := range s.ix.views {
 		v := &s.ix.views[i]
 		for j, d := range v.docs {
-			if id := uint32(j); !v.dead.has(id) && s.visible(d) {
-				s.shown[i].add(id)
+			switch id := uint32(j); {
+			case v.dead.has(id):
+			case visible(d):
 				s.census = s.census.plus(v.census(id))
+				continue
 			}
+			s.hidden[i].add(uint32(j))
 		}
 	}
 }
 
-// sees tells whether the query may see a document of a view, as far as its group
-// decides. Documents of one root stand together, so that a root is mostly the one
-// that was asked about before.
-func (s *scorer) sees(v int, id uint32) bool {
-	view := &s.ix.views[v]
-	switch {
-	case s.shown != nil:
-		return s.shown[v].has(id)
-	case !s.q.Inactive && view.inactive.has(id):
-		return false
-	case s.everywhere:
-		return true
+// unseen are the documents that a query does not see: those that have gone, are
+// called inactive, or lie where it may not look, and apart from them those that
+// have expired by their date, which still count in how rare a word is.
+func (v *view) unseen(q *Query, everywhere bool) (hidden, expired bitset) {
+	hidden = v.dead
+	if !q.Inactive {
+		hidden = hidden.or(v.inactive)
+		for _, id := range v.expiring {
+			if d := v.docs[id]; !d.ActiveAt(q.Now) {
+				expired.add(id)
+			}
+		}
 	}
-	if root := view.docs[id].Root; root != s.root {
-		s.root, s.reached = root, s.q.reaches(root)
+	if everywhere {
+		return hidden, expired
 	}
-	return s.reached
+	from := uint32(0)
+	hidden = slices.Clone(hidden)
+	for _, r := range v.roots {
+		if !q.reaches(r.root) {
+			hidden.fill(from, r.end)
+		}
+		from = r.end
+	}
+	return hidden, expired
 }
 
 // close gives the scratch space back: nothing can be scored after it, but hits
@@ -148,10 +137,12 @@ func (s *scorer) run(ctx context.Context, want int) ([]candidate, int, error) {
 		}
 		s.gather(t)
 	}
-	s.weigh()
 	top := topList{want: want}
+	leading := s.leading()
 	for v := range s.ix.views {
-		s.collect(v, &top)
+		if err := s.sweep(ctx, v, leading, &top); err != nil {
+			return nil, 0, err
+		}
 	}
 	return top.sorted(), top.total, nil
 }
@@ -165,7 +156,7 @@ func (s *scorer) gather(t int) {
 	q := &s.terms[t]
 	df := s.gatherVariants(t, false, true)
 	n := float64(s.census.docs)
-	if s.p.has(SignalSpellings) && q.word && !q.short && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
+	if s.p.has(SignalSpellings) && q.word && !q.short && !q.digit && float64(df) <= max(3, rareShare*n) && len(s.terms) <= maxQueryTokens/2 {
 		df = s.gatherVariants(t, true, df == 0)
 	}
 	d := float64(max(df, 1))
@@ -181,20 +172,23 @@ func (s *scorer) gather(t int) {
 // admitting variant met. Near spellings are remembered as reasons only when they
 // are all that was met: otherwise they are many and say little.
 func (s *scorer) gatherVariants(t int, near, all bool) int {
-	df := 0
-	if near && len(s.ix.views) > 0 { // what was gathered without them is at the end and is gathered again
-		s.work.entries = s.work.entries[:s.found[t*len(s.ix.views)].from]
+	df, nv := 0, len(s.ix.views)
+	if near && nv > 0 { // what was gathered without them is at the end and is gathered again
+		s.work.variants = s.work.variants[:s.found[t*nv].from]
 	}
 	for v := range s.ix.views {
 		view := &s.ix.views[v]
+		from := len(s.work.variants)
 		vs := view.expand(&s.terms[t], near, &s.p, s.work)
 		s.note(t, view.segment, vs, all)
-		from := len(s.work.entries)
-		df += s.merge(v, vs)
-		s.found[t*len(s.ix.views)+v] = stretch{from, len(s.work.entries)}
+		df += s.count(v, vs, nil)
+		s.found[t*nv+v] = stretch{from, len(s.work.variants)}
 	}
 	return df
 }
+
+// variantsOf are the variants of a term in a view, by their place in found.
+func (s *scorer) variantsOf(i int) []variant { return s.work.variants[s.found[i].from:s.found[i].to] }
 
 // note remembers how the terms of vs were met, for passages and reasons.
 func (s *scorer) note(t int, seg *segment, vs []variant, all bool) {
@@ -208,45 +202,6 @@ func (s *scorer) note(t int, seg *segment, vs []variant, all bool) {
 		}
 		s.met[name] = meeting{t, v.match, v.share, v.admits > 0 && s.terms[t].topic == text.Content}
 	}
-}
-
-// merge adds up the postings of variants by document: the living documents and
-// how many of them an admitting variant met. Inv: the variants of a document are
-// added in the order of their terms, so that a sum does not depend on how the
-// documents are spread over segments.
-func (s *scorer) merge(at int, vs []variant) int {
-	v := &s.ix.views[at]
-	from := len(s.work.entries)
-	es := s.work.entries
-	slots, tab := s.work.places(len(v.docs)), s.tables
-	for _, x := range vs {
-		for p := v.first[x.term]; p < v.first[x.term+1]; p++ {
-			id := v.doc[p]
-			if v.dead.has(id) || !s.sees(at, id) {
-				continue
-			}
-			if slots[id] == 0 {
-				es = append(es, entry{doc: id})
-				slots[id] = uint32(len(es))
-			}
-			e := &es[slots[id]-1]
-			e.weight += x.share * (tab.fields[v.bits[p]]*tab.head[v.head[id]] + float32(v.tf[p])*tab.body[v.body[id]])
-			e.admits = max(e.admits, x.admits)
-			e.head = e.head || x.admits > 0 && v.bits[p] != 0
-			e.exact = e.exact || x.share >= shareFold
-			e.named = e.named || x.admits > 0 && v.bits[p]&(bitTitle|bitKeywords|bitScenarios) != 0
-		}
-	}
-	df := 0
-	for i := range es[from:] {
-		e := &es[from+i]
-		slots[e.doc] = 0
-		if e.admits > 0 {
-			df++
-		}
-	}
-	s.work.entries = es
-	return df
 }
 
 // lengthTables hold, for one query, what BM25F (Zaragoza et al. 2004) needs of a
@@ -293,65 +248,6 @@ var codedLengths = func() (t [256]float64) {
 	}
 	return t
 }()
-
-func (s *scorer) entriesOf(i int) []entry { return s.work.entries[s.found[i].from:s.found[i].to] }
-
-// weigh turns the entries' occurrences into scores.
-func (s *scorer) weigh() {
-	nv := len(s.ix.views)
-	k1 := float32(s.p.K1)
-	for t := range s.terms {
-		f := float32(s.idf[t]) * s.terms[t].raise * (k1 + 1)
-		for v := range nv {
-			es := s.entriesOf(t*nv + v)
-			for i := range es {
-				es[i].weight = f * es[i].weight / (es[i].weight + k1)
-			}
-		}
-	}
-}
-
-// collect sums the terms of one view and offers what passes the gate.
-func (s *scorer) collect(v int, top *topList) {
-	view := &s.ix.views[v]
-	nv := len(s.ix.views)
-	sums := s.work.totals(len(view.docs))
-	s.order = s.order[:0]
-	for t := range s.terms {
-		counts := s.evident(t)
-		es := s.entriesOf(t*nv + v)
-		for i := range es {
-			e := &es[i]
-			a := &sums[e.doc]
-			if !a.seen {
-				a.seen = true
-				s.order = append(s.order, e.doc)
-			}
-			a.score += e.weight
-			if counts && e.admits > 0 {
-				a.evidence += e.admits * float32(s.idf[t])
-				a.terms++
-				if s.terms[t].kind == text.Cluster3 {
-					a.grams++
-				}
-				a.named = a.named || e.named
-				a.head, a.exact, a.term = a.head || e.head, a.exact || e.exact, uint8(t)
-			}
-		}
-	}
-	for _, id := range s.order {
-		a := sums[id]
-		sums[id] = sum{}
-		d := view.docs[id]
-		c := candidate{d, v, id, float64(a.score) + s.typeCue(d)}
-		if a.terms == 0 || !s.admitted(&a) || !s.visible(d) {
-			s.inquiry.refuse(s, c, &a)
-			continue
-		}
-		s.inquiry.admit(c, &a)
-		top.offer(c)
-	}
-}
 
 // visibility is the conjunction of a query's filters. It holds before ranking:
 // what may not be seen influences neither counts nor order.

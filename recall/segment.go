@@ -28,6 +28,8 @@ type segment struct {
 	head     []uint8 // and of title, description, keywords and scenarios together
 	sketch   []sketch
 	inactive bitset            // documents that their header calls superseded or expired
+	expiring []uint32          // documents that have a date from which on they are expired
+	roots    []rootRun         // where the documents lie
 	usage    map[uint32]string // usage texts, of the few documents that have one
 
 	blob  string   // all terms, one after the other, in ascending order
@@ -41,6 +43,36 @@ type segment struct {
 	folds keyTable // accent-free spelling -> accented term
 	stems keyTable // stem key -> term
 	grams gramTable
+}
+
+// rootRun is a run of neighbours that lie in one root: those before end that are in
+// no earlier run.
+type rootRun struct {
+	end  uint32
+	root *memory.Root
+}
+
+// admit appends a document without its postings.
+func (s *segment) admit(d *memory.Document, sk sketch) uint32 {
+	id := uint32(len(s.docs))
+	s.docs = append(s.docs, d)
+	s.local[d] = id
+	s.sketch = append(s.sketch, sk)
+	if n := len(s.roots); n > 0 && s.roots[n-1].root == d.Root {
+		s.roots[n-1].end = id + 1
+	} else {
+		s.roots = append(s.roots, rootRun{id + 1, d.Root})
+	}
+	if d.Empty() {
+		return id
+	}
+	if inactive(d) {
+		s.inactive.add(id)
+	}
+	if !d.ExpiresAt.IsZero() {
+		s.expiring = append(s.expiring, id)
+	}
+	return id
 }
 
 // keyTable maps strings to terms: parallel arrays in the order of the keys.

@@ -35,6 +35,11 @@ func (t *topList) wants(c candidate) bool {
 	return t.want > 0 && (!t.full || better(c, t.kept[t.want-1]) < 0)
 }
 
+// reaches tells whether a candidate with that score could be among the best.
+func (t *topList) reaches(score float64) bool {
+	return t.want > 0 && (!t.full || score >= t.kept[t.want-1].score)
+}
+
 func (t *topList) offer(c candidate) {
 	t.total++
 	if !t.wants(c) {

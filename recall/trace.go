@@ -119,13 +119,14 @@ func (q *inquiry) admit(c candidate, a *sum) {
 	}
 }
 
-// refuse notes what was met in a document that does not.
-func (q *inquiry) refuse(s *scorer, c candidate, a *sum) {
-	// Inv: what the caller may not see is not even counted.
-	if q == nil || c.doc != q.asked && !q.refused.wants(c) || !s.visible(c.doc) {
+// refuse notes what was met in a document that does not, and why.
+//
+// Inv: what the caller may not see is not even counted: it was never scored.
+func (q *inquiry) refuse(c candidate, a *sum, why string) {
+	if c.doc != q.asked && !q.refused.wants(c) {
 		return
 	}
-	q.sums[c.doc], q.refusals[c.doc] = *a, s.refusal(a)
+	q.sums[c.doc], q.refusals[c.doc] = *a, why
 	q.refused.offer(c)
 }
 
