@@ -1,5 +1,6 @@
 # make          builds bin/memls
 # make test     everything that proves correctness; what continuous integration runs (.ci/run)
+# make vsix     builds the extension for VS Code, a package for each platform, into editors/vscode/dist/vsix
 # make lint     staticcheck and golangci-lint at pinned versions, kept outside the tree
 # make bench    benchmarks, figures to read, no verdicts
 # make soak     the long forms: MEMLS_SOAK=1 and minutes of fuzzing
@@ -20,7 +21,7 @@ export TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd6
 export FUZZTIME ?= 10s
 export GO
 
-.PHONY: build test gofmt cross lint unit hosts neovim fuzz bench soak cover fmt tools clean help
+.PHONY: build test gofmt cross lint unit hosts neovim vscode vsix fuzz bench soak cover fmt tools clean help
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/memls
@@ -48,8 +49,14 @@ hosts:
 neovim:
 	@.ci/neovim
 
+vscode:
+	@.ci/vscode
+
 fuzz:
 	@.ci/fuzz
+
+vsix:
+	VERSION=$(VERSION) editors/vscode/package
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 2h ./...
@@ -70,7 +77,7 @@ tools:
 	@.ci/tool golangci-lint "$$GOLANGCI"
 
 clean:
-	rm -rf bin dist cover.out
+	rm -rf bin dist cover.out editors/vscode/dist
 
 help:
 	@sed -n 's/^# make/make/p' Makefile

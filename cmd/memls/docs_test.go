@@ -14,7 +14,8 @@ import (
 var documents = []string{
 	"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/changes.md", "docs/discovery.md", "docs/hosts.md", "docs/language-server.md",
 	"docs/memory-files.md", "docs/memory-index.md", "docs/models.md", "docs/protocol.md", "docs/retrieval.md", "docs/writing.md",
-	"editors/neovim/README.md", "testdata/memory/README.md", "testdata/eval/core/README.md",
+	"editors/neovim/README.md", "editors/vscode/README.md", "editors/vscode/docs/api.md", "editors/vscode/CHANGELOG.md",
+	"testdata/memory/README.md", "testdata/eval/core/README.md",
 }
 
 func readDocument(t *testing.T, name string) string {
