@@ -12,7 +12,7 @@ import (
 // file to the document: each interface has exactly the fields of the table of its name, and each message is one.
 
 var (
-	mirrorInterface = regexp.MustCompile(`(?ms)^export interface (\w+) \{\n(.*?)^\}`)
+	mirrorInterface = regexp.MustCompile(`(?ms)^export interface (\w+) \{\n(.*?)\n\}`)
 	mirrorField     = regexp.MustCompile(`(?m)^  (?:"([\w/]+)"|(\w+))(\?)?: (.+);$`)
 	mirrorUnion     = regexp.MustCompile(`(?ms)^export type (\w+) =\s+(.+?);$`)
 )

@@ -7,7 +7,7 @@ import { Connection, type Host } from "./client";
 import { dream, extract } from "./commands/background";
 import { attempt, type Context } from "./commands/context";
 import { forget, forgetOpen, forgetTargets, move, moveCommand } from "./commands/forget";
-import { recallPrompt, recallSelection } from "./commands/recall";
+import { explainRecall, recallPrompt, recallSelection } from "./commands/recall";
 import { rememberSelection, rememberTyped } from "./commands/remember";
 import { reviewInbox } from "./commands/review";
 import { search } from "./commands/search";
@@ -185,6 +185,7 @@ class App {
       wrong: (...args) => feedback(context, args, "wrong"),
       outdated: (...args) => feedback(context, args, "outdated"),
       recallPrompt: (...args) => recallPrompt(context, args),
+      explain: (...args) => explainRecall(context, args),
       recallSelection: () => recallSelection(context),
       extract: () => extract(context),
       dream: () => dream(context),

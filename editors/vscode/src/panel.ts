@@ -32,7 +32,8 @@ function reasonText(reason: WhyReason): string {
 function traced(candidate: TraceCandidate | undefined): string[] {
   if (!candidate) return [];
   const signals = candidate.signals.map((s) => t("{0}: rank {1}, score {2}", plain(s.name, 30), s.rank, s.score.toFixed(2)));
-  return [t("rank {0} of all, score {1}", candidate.rank, candidate.score.toFixed(2)), ...signals];
+  const verdict = candidate.detail ? [plain(candidate.detail, 300)] : [];
+  return [t("rank {0} of all, score {1}", candidate.rank, candidate.score.toFixed(2)), ...signals, ...verdict];
 }
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {

@@ -168,18 +168,30 @@ export interface DegradedReason {
 }
 
 export interface RecallTraceTable {
+  terms: TraceTerm[];
   considered: number;
   candidates: TraceCandidate[];
   truncated?: boolean;
 }
 
+export interface TraceTerm {
+  term: string;
+  weight: number;
+  documents: number;
+  evidence: boolean;
+}
+
 export interface TraceCandidate {
   ref: string;
+  title: string;
   rank: number;
   score: number;
+  share: number;
+  needed: number;
   signals: TraceSignal[];
   why: WhyReason[];
-  verdict: "returned" | "held" | "noise" | "relative" | "limit";
+  verdict: string;
+  detail?: string;
   feedback?: number;
 }
 
@@ -251,6 +263,26 @@ export interface ResetSessionParams {
   session: string;
   reason?: "reset" | "compacted";
   refs?: string[];
+}
+
+export interface ExplainParams {
+  query: string;
+  ref?: string;
+  session?: string;
+  recentTools?: string[];
+  exclude?: string[];
+  scopes?: Scope[];
+  types?: string[];
+  folder?: string;
+  limit?: number;
+}
+
+export interface ExplainResult {
+  query: string;
+  revision: number;
+  candidate?: TraceCandidate;
+  trace: RecallTraceTable;
+  degraded: DegradedReason[];
 }
 
 export interface SearchParams {
@@ -722,6 +754,7 @@ export interface Requests {
   "memory/consume": [ConsumeParams, RecallResult | null];
   "memory/finish": [FinishParams, FinishResult];
   "memory/resetSession": [ResetSessionParams, object];
+  "memory/explain": [ExplainParams, ExplainResult];
   "memory/search": [SearchParams, SearchResult];
   "memory/list": [ListParams, ListResult];
   "memory/get": [GetParams, GetResult];

@@ -74,12 +74,12 @@ function card(d: PanelDocument, token: string): HTMLElement {
   );
 }
 
-function turnNode(turn: PanelTurn): HTMLElement {
+function turnNode(turn: PanelTurn, number: number): HTMLElement {
   const settled = turn.state === "settled";
   const copy = turn.hasPrompt ? button(s("copy"), turn.query, `copy ${turn.token}`, () => vscode.postMessage({ type: "copy", token: turn.token })) : undefined;
   return el(
     "section",
-    { class: "turn", "data-token": turn.token, "data-state": turn.state, "aria-label": `${s("turn")}: ${turn.query}` },
+    { class: "turn", "data-token": turn.token, "data-state": turn.state, "aria-label": `${s("turn")} ${number}: ${turn.query}` },
     el("h2", {}, turn.query),
     el("p", { class: "summary" }, [turn.time, turn.source, turn.summary].filter(Boolean).join(" · ")),
     ...turn.notes.map((note) => el("p", { class: "note" }, note)),
@@ -90,7 +90,7 @@ function turnNode(turn: PanelTurn): HTMLElement {
 
 function activityNode(a: PanelActivity): HTMLElement {
   const links = a.titles.map(({ ref, title }) => el("li", {}, button(title, s("open"), `activity ${a.time} ${ref}`, () => vscode.postMessage({ type: "open", ref }))));
-  return el("section", { class: "activity" }, el("h3", {}, a.host, el("span", { class: "state" }, `${a.time} · ${s(a.phase)}`)), el("ul", {}, ...links));
+  return el("div", { class: "activity", role: "group", "aria-label": `${a.host}, ${a.time}` }, el("h3", {}, a.host, el("span", { class: "state" }, `${a.time} · ${s(a.phase)}`)), el("ul", {}, ...links));
 }
 
 const field = el("input", { type: "text", id: "query", placeholder: s("ask"), "aria-label": s("askLabel"), autocomplete: "off" });
@@ -111,7 +111,7 @@ function draw(state: PanelState): void {
   const focused = document.activeElement?.getAttribute("data-key");
   const nodes: HTMLElement[] = [];
   if (state.trouble) nodes.push(el("p", { class: "note", role: "alert" }, state.trouble));
-  nodes.push(...state.turns.map(turnNode));
+  nodes.push(...state.turns.map((turn, i) => turnNode(turn, state.turns.length - i)));
   if (state.turns.length === 0 && state.activities.length === 0) nodes.push(el("p", { class: "nothing" }, s("empty")));
   if (state.activities.length > 0) nodes.push(el("h2", {}, s("others")), ...state.activities.map(activityNode));
   content.replaceChildren(...nodes);

@@ -55,6 +55,14 @@ export class Workbench {
     await this.page.context().close();
   }
 
+  /** Changes settings of the user in their file, as a person does. */
+  async set(settings: Record<string, unknown>): Promise<void> {
+    const file = path.join(this.editor.dir, "data/User/settings.json");
+    const now = JSON.parse(fs.readFileSync(file, "utf8")) as object;
+    fs.writeFileSync(file, JSON.stringify({ ...now, ...settings }));
+    return Promise.resolve();
+  }
+
   async shot(name: string): Promise<void> {
     const dir = path.join(given.results(), "screenshots");
     fs.mkdirSync(dir, { recursive: true });
