@@ -34,10 +34,8 @@ export interface Options {
   /** Whether VS Code asks for trust; without it every workspace is trusted. */
   trust?: boolean;
   env?: Record<string, string>;
-  /** More packages to install. */
-  vsix?: string[];
-  /** Without the extension itself. */
-  bare?: boolean;
+  /** With the sample chat extension beside it. */
+  sample?: boolean;
 }
 
 const quiet = {
@@ -111,7 +109,8 @@ export class Editor {
     const entry = path.join(given.codeServer(), "node_modules/code-server/out/node/entry.js");
     const common = [entry, "--config", path.join(dir, "config.yaml"), "--user-data-dir", path.join(dir, "data"), "--extensions-dir", path.join(dir, "extensions")];
     const env = environment(path.join(dir, "home"), options.env ?? {});
-    for (const vsix of [...(options.bare ? [] : [given.vsix()]), ...(options.vsix ?? [])]) execFileSync(node, [...common, "--install-extension", vsix], { env, stdio: "pipe" });
+    execFileSync(node, [...common, "--install-extension", given.vsix()], { env, stdio: "pipe" });
+    if (options.sample) installSample(path.join(dir, "extensions"));
     const port = await freePort();
     const flags = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy"];
     if (!options.trust) flags.push("--disable-workspace-trust");
@@ -152,6 +151,16 @@ export class Editor {
     }
     fs.rmSync(this.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
+}
+
+/** Puts the sample extension beside the installed one, and into the list from which the editor loads them. */
+function installSample(extensions: string): void {
+  const location = path.join(extensions, "memls.sample-chat-0.0.1");
+  fs.cpSync(path.join(given.source(), "editors/vscode/test/sample"), location, { recursive: true });
+  const list = path.join(extensions, "extensions.json");
+  const known = JSON.parse(fs.readFileSync(list, "utf8")) as unknown[];
+  known.push({ identifier: { id: "memls.sample-chat" }, version: "0.0.1", location: { $mid: 1, path: location, scheme: "file" }, relativeLocation: path.basename(location) });
+  fs.writeFileSync(list, JSON.stringify(known));
 }
 
 function supports(dir: string, flag: string): boolean {

@@ -24,6 +24,8 @@ describe("in the oldest supported VS Code", () => {
   it("the view of memories", () => flows.tree(w));
   it("search", () => flows.search(w));
   it("recall in the panel", () => flows.recall(w, "which port does the zanzibar gateway use", "Gateway port"));
-  it("remember", async () => void (await flows.remember(w, "The lighthouse is painted every third spring")));
+  it("remember", async () => {
+    await flows.remember(w, "The lighthouse is painted every third spring");
+  });
   it("forget and undo", () => flows.forgetAndUndo(w, "ocelot", "Deploys", "deploy.md"));
 });

@@ -31,6 +31,8 @@ describe("memories in the workbench", () => {
   });
   it("are found while one types", () => flows.search(w));
   it("are recalled for a prompt", () => flows.recall(w, "which port does the zanzibar gateway use", "Gateway port"));
-  it("are remembered", async () => void (await flows.remember(w, "The lighthouse is painted every third spring")));
+  it("are remembered", async () => {
+    await flows.remember(w, "The lighthouse is painted every third spring");
+  });
   it("are forgotten after a look, and brought back", () => flows.forgetAndUndo(w, "ocelot", "Deploys", "deploy.md", "forget-small"));
 });

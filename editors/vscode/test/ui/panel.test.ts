@@ -10,6 +10,10 @@ import { memory, small, userFiles } from "../rig/samples";
 import { Editor, until } from "../rig/servers";
 import { closeBrowser, Workbench } from "../rig/workbench";
 
+interface Found {
+  violations: { id: string; nodes: { html: string }[] }[];
+}
+
 const query = "which port does the zanzibar gateway use";
 
 describe("the panel of surfaced memories", () => {
@@ -99,7 +103,7 @@ describe("the panel of surfaced memories", () => {
       await w.set({ "workbench.colorTheme": theme });
       const kind = { light: "vscode-light", dark: "vscode-dark", contrast: "vscode-high-contrast" }[name];
       await until(`the theme ${theme}`, () => frame.evaluate((k) => document.body.classList.contains(k), kind));
-      const found = (await frame.evaluate(`${axe.source}; axe.run(document.getElementById("root"), { resultTypes: ["violations"] })`)) as { violations: { id: string; nodes: { html: string }[] }[] };
+      const found = await frame.evaluate<Found>(`${axe.source}; axe.run(document.getElementById("root"), { resultTypes: ["violations"] })`);
       assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes[0]?.html ?? ""}`), [], theme);
       await w.shot(`panel-${name}`);
     }
