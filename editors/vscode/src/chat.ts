@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { folder, type Context } from "./commands/context";
 import { explain } from "./failure";
+import { append } from "./markdown";
 import type { MemoryTarget, Plan, RecallDocument, RecallResult, Scope } from "./protocol";
 import { lines, plain } from "./text";
 
@@ -133,7 +134,7 @@ function participant(context: Context): vscode.ChatRequestHandler {
 }
 
 function escaped(text: string): vscode.MarkdownString {
-  return new vscode.MarkdownString().appendText(text);
+  return append(new vscode.MarkdownString(), text);
 }
 
 /** One conversation is one session: its name is kept with its answers. */
@@ -158,7 +159,8 @@ function show(context: Context, result: RecallResult, stream: vscode.ChatRespons
 
 function passage(context: Context, d: RecallDocument): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
-  text.appendMarkdown("**").appendText(plain(d.title)).appendMarkdown("**  \n").appendText(plain(context.memories.where(d))).appendMarkdown("\n\n");
+  append(text.appendMarkdown("**"), plain(d.title)).appendMarkdown("**  \n");
+  append(text, plain(context.memories.where(d))).appendMarkdown("\n\n");
   return text.appendCodeblock(lines(d.body), "markdown");
 }
 

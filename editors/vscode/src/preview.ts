@@ -115,9 +115,14 @@ export async function choose(plan: Plan, previews: Previews, title: string, name
   pick.matchOnDetail = true;
   pick.items = plan.changes.map((c) => changeItem(c, name(c)));
   if (all) pick.selectedItems = pick.items;
+  const [first] = plan.changes;
+  if (first) await previews.show(title, [first]);
   const chosen = await new Promise<readonly ChangeItem[] | undefined>((resolve) => {
+    let shown = first;
     pick.onDidChangeActive(([item]) => {
-      if (item) void previews.show(title, [item.change]);
+      if (!item || item.change === shown) return;
+      shown = item.change;
+      void previews.show(title, [item.change]);
     });
     pick.onDidAccept(() => {
       resolve(pick.selectedItems);

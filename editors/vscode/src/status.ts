@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Connection } from "./client";
+import { append } from "./markdown";
 import type { Memories } from "./memories";
 import { isStale } from "./memories";
 import { age, daysSince, label, plain } from "./text";
@@ -53,7 +54,7 @@ export class StatusBar implements vscode.Disposable {
     if (view === "starting") this.pending = this.memories.status?.plans ?? this.pending;
     const count = this.memories.list.length;
     const tooltip = new vscode.MarkdownString();
-    tooltip.appendText(this.summary(view, count));
+    append(tooltip, this.summary(view, count));
     this.item.text = this.text(view, count);
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = { label: this.summary(view, count), role: "button" };

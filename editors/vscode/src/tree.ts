@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { explain } from "./failure";
+import { append } from "./markdown";
 import { isStale, type Memories } from "./memories";
 import type { GetResult, ListedDocument, Scope } from "./protocol";
 import { age, daysSince, lines, plain } from "./text";
@@ -229,10 +230,10 @@ function memoryIcon(m: ListedDocument, now: number): vscode.ThemeIcon {
 function tooltip(m: ListedDocument, full: GetResult, where: string): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   const line = (name: string, value: string | undefined): void => {
-    if (value) text.appendText(`${name}: ${plain(value, 300)}`).appendMarkdown("  \n");
+    if (value) append(text, `${name}: ${plain(value, 300)}`).appendMarkdown("  \n");
   };
-  text.appendMarkdown("**").appendText(plain(m.title)).appendMarkdown("**\n\n");
-  if (m.description) text.appendText(plain(m.description, 400)).appendMarkdown("\n\n");
+  append(text.appendMarkdown("**"), plain(m.title)).appendMarkdown("**\n\n");
+  if (m.description) append(text, plain(m.description, 400)).appendMarkdown("\n\n");
   line(t("Path"), where);
   line(t("Updated"), m.updatedAt.slice(0, 10));
   line(t("Created"), full.provenance.createdAt?.slice(0, 10));
@@ -244,6 +245,5 @@ function tooltip(m: ListedDocument, full: GetResult, where: string): vscode.Mark
   line(t("Last recalled"), m.lastRecalledAt ? `${m.lastRecalledAt.slice(0, 16).replace("T", " ")} (${m.recallCount}×)` : t("never, as far as is known"));
   if (m.feedback) line(t("Verdicts"), t("useful {0}, wrong {1}, outdated {2}", m.feedback.useful, m.feedback.wrong, m.feedback.outdated));
   line(t("Linked from"), full.backlinks.length > 0 ? String(full.backlinks.length) : undefined);
-  text.appendMarkdown("\n\n").appendText(lines(full.body.slice(0, 400)));
-  return text;
+  return append(text.appendMarkdown("\n\n"), lines(full.body.slice(0, 400)));
 }

@@ -55,12 +55,19 @@ export class Workbench {
     await this.page.context().close();
   }
 
-  /** Changes settings of the user in their file, as a person does. */
+  /** Changes settings of the user as a person does: in the editor of the file, by pasting. */
   async set(settings: Record<string, unknown>): Promise<void> {
     const file = path.join(this.editor.dir, "data/User/settings.json");
-    const now = JSON.parse(fs.readFileSync(file, "utf8")) as object;
-    fs.writeFileSync(file, JSON.stringify({ ...now, ...settings }));
-    return Promise.resolve();
+    const text = JSON.stringify({ ...(JSON.parse(fs.readFileSync(file, "utf8")) as object), ...settings });
+    await this.command("Preferences: Open User Settings (JSON)");
+    await this.page.locator(".tab.active", { hasText: "settings.json" }).first().waitFor();
+    await this.page.locator(".editor-instance .view-line").first().click();
+    await this.page.keyboard.press("Control+A");
+    await this.page.evaluate((t) => navigator.clipboard.writeText(t), text);
+    await this.page.keyboard.press("Control+V");
+    await this.page.keyboard.press("Control+S");
+    await until("the settings", () => fs.readFileSync(file, "utf8") === text);
+    await this.command("View: Close Editor");
   }
 
   async shot(name: string): Promise<void> {
@@ -113,6 +120,21 @@ export class Workbench {
     const action = this.page.locator('.activitybar .action-label[aria-label^="Memory"]').first();
     await action.waitFor({ timeout: 60_000 });
     if (!(await this.page.locator(".sidebar .composite.title", { hasText: /memory/i }).isVisible())) await action.click();
+  }
+
+  /** Opens a file by its name, as one that stays. */
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("Control+P");
+    await this.type(name);
+    await this.rows(name).first().waitFor();
+    await this.enter();
+    await this.page.locator(".tab.active", { hasText: name }).first().waitFor();
+  }
+
+  /** What decorations add to lines, which the page draws by style sheets. */
+  async decorations(): Promise<string> {
+    return this.page.evaluate(() => [...document.querySelectorAll(".view-line span")].map((e) => getComputedStyle(e, "::after").content).join("\n"));
   }
 
   /** A row of the view of memories. */
