@@ -62,6 +62,22 @@ export interface ModelOptions {
   apiKeyEnv?: string;
   embeddingName?: string;
   requestTimeoutMs?: number;
+  price?: ModelPrice;
+}
+
+export interface ModelPrice {
+  input: number;
+  output: number;
+  currency?: string;
+}
+
+export interface UsageCounts {
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+  estimated?: boolean;
+  cost?: number;
+  currency?: string;
 }
 
 export interface MemoryCapability {
@@ -521,6 +537,7 @@ export interface Plan {
   expiresAt: Time;
   changes: PlanChange[];
   warnings: string[];
+  usage?: UsageCounts;
 }
 
 export interface PlanChange {
@@ -545,6 +562,7 @@ export interface Operation {
   undoes?: string;
   purged?: boolean;
   warnings?: string[];
+  usage?: UsageCounts;
 }
 
 export interface OperationChange {
