@@ -193,6 +193,7 @@ func (f *features) initialize(i *Initialization) error {
 		Watch: func(dir string, keep func(string, bool) bool, sink func(memory.FileChange)) memory.Watcher {
 			return f.opt.Watch(f.poll.Load())(dir, keep, sink)
 		},
+		Images:   memory.ImageOptions{State: f.opt.State, Write: true},
 		OnChange: f.catalogChanged, OnStatus: f.statusChanged,
 	})
 	if err != nil {

@@ -21,6 +21,16 @@ type Indexer interface {
 	Update(prev any, removed, added []*Document) any
 }
 
+// Joiner is an [Indexer] that goes on with its work beside the catalog's writer, to
+// make queries faster. Update, also one without a change, takes up what is done.
+type Joiner interface {
+	Indexer
+	// Joined is told when there is something to take up.
+	Joined() <-chan struct{}
+	// Wait returns when no work is under way.
+	Wait()
+}
+
 // FileChange is what a watcher found since its last one. Paths are files,
 // slash-separated, below the root; those that its name filter does not keep are
 // left out.
@@ -61,7 +71,9 @@ type CatalogOptions struct {
 	Roots []RootConfig
 	Watch WatchFactory
 	Index Indexer
-	Log   *slog.Logger
+	// Images keeps what was read for the next start.
+	Images ImageOptions
+	Log    *slog.Logger
 
 	// OnChange is called after a revision is published, OnStatus after the state
 	// of a root or of its watcher changed. Both are called by the writer: they
@@ -97,6 +109,7 @@ type Catalog struct {
 	in      chan func(*writer) // what the writer does next
 	readers chan struct{}      // tokens, one for each file being read
 	ended   chan struct{}      // closed when Run has ended
+	images  *images            // nil when none are kept
 
 	mu      sync.Mutex // guards started, and until then w
 	started bool
@@ -132,12 +145,18 @@ func NewCatalog(opt CatalogOptions) (*Catalog, error) {
 	if opt.Recheck <= 0 {
 		opt.Recheck = defaultRecheck
 	}
+	if opt.Images.Aged <= 0 {
+		opt.Images.Aged = racyWindow
+	}
 	c := &Catalog{
 		opt: opt, in: make(chan func(*writer)),
 		readers: make(chan struct{}, maxReaders), ended: make(chan struct{}),
 	}
 	roots, err := resolveRoots(opt.Roots)
 	if err != nil {
+		return nil, err
+	}
+	if c.images, err = newImages(&c.opt); err != nil {
 		return nil, err
 	}
 	c.w = newWriter(c)
@@ -157,6 +176,11 @@ func (c *Catalog) Run(ctx context.Context) error {
 	c.started = true
 	c.mu.Unlock()
 	defer close(c.ended)
+	var images sync.WaitGroup
+	defer images.Wait()
+	if c.images != nil && c.images.opt.Write {
+		images.Go(func() { c.keepImages(ctx) })
+	}
 	c.w.run(ctx)
 	return nil
 }

@@ -209,6 +209,28 @@ func (f *folder) writeNew(name string, data []byte, mode fs.FileMode, like fs.Fi
 	return nil
 }
 
+// writeStream makes a file that did not exist, of any size. It is not waited for until
+// its content is on the disk: this is for what can be told to be damaged, and be made
+// again.
+func (f *folder) writeStream(name string, write func(io.Writer) error) error {
+	var file *os.File
+	err := f.d.call("create", f.name(name), func() (err error) {
+		file, err = f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = f.d.call("write", f.name(name), func() error { return write(file) })
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return errors.Join(err, f.remove(name))
+	}
+	return nil
+}
+
 func (f *folder) fill(file *os.File, name string, data []byte, mode fs.FileMode, like fs.FileInfo) error {
 	err := f.d.call("write", f.name(name), func() error {
 		_, err := file.Write(data)

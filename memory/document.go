@@ -152,6 +152,7 @@ type Document struct {
 	Truncated    bool  // only the first MaxFileBytes were read
 	Problems     []Problem
 
+	stamp       stamp     // what a stat said of the file when it was read
 	placeholder bool      // the body says only that nothing is known yet
 	found       *findings // nil unless it was parsed
 	// keys is where the header's keys stand, between the fences, and form how they

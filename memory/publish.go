@@ -38,6 +38,15 @@ func (w *writer) commit(c change) {
 	}
 }
 
+// publish makes a snapshot that differs from the last one only in its index.
+func (w *writer) publish() {
+	before := w.c.cur.Load()
+	next := *before.snap
+	next.index = w.index
+	w.c.cur.Store(&published{snap: &next, next: make(chan struct{}), live: before.live})
+	close(before.next)
+}
+
 // changeDocs makes the next revision of the documents and of the index; nil when
 // nothing changed.
 func (w *writer) changeDocs(c change) *ChangeSet {
@@ -66,8 +75,16 @@ func (w *writer) changeDocs(c change) *ChangeSet {
 		}
 	}
 	w.docs = edit.done()
-	if w.c.opt.Index != nil {
-		w.index = w.c.opt.Index.Update(w.index, removed, added)
+	switch index := w.c.opt.Index.(type) {
+	case nil:
+	case PartIndexer:
+		if w.part != nil {
+			w.index = index.Join(w.index, w.part)
+			break
+		}
+		w.index = index.Update(w.index, removed, added)
+	default:
+		w.index = index.Update(w.index, removed, added)
 	}
 	return changeSet(w.rev, removed, added)
 }

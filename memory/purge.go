@@ -221,6 +221,9 @@ func (s *Store) purgeState(state *rootState, f *forgetting, b *bases) error {
 			}
 		}
 	}
+	if err := state.dropImage(); err != nil {
+		return err
+	}
 	if err := s.purgePlans(state, f); err != nil {
 		return err
 	}

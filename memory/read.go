@@ -80,6 +80,7 @@ type reader struct {
 	root *os.Root
 	open OpenFunc
 	buf  []byte
+	aged time.Duration // see [ImageOptions].Aged
 
 	dir  string   // path of last below root, "" for the root itself
 	last *os.Root // nil when dir is ""
@@ -248,6 +249,11 @@ const halfWritten = 100 * time.Millisecond
 // load reads and parses one file. old is what is catalogued under the name.
 func (r *reader) load(rel string, old *Document, now time.Time) result {
 	res := result{rel: rel}
+	if old != nil && r.unchanged(rel, old) {
+		res.outcome, res.version = outcomeSame, old.Version
+		return res
+	}
+	began := time.Now()
 	raw, info, err := r.read(rel)
 	if err != nil {
 		res.outcome, res.reason = classify(err), reason(err)
@@ -270,10 +276,25 @@ func (r *reader) load(rel string, old *Document, now time.Time) result {
 	res.doc = Parse(raw)
 	res.doc.Version = version
 	res.doc.ModTime = info.ModTime()
+	res.doc.stamp = stampOf(info, began, r.aged)
 	if res.doc.Truncated {
 		res.doc.Size = info.Size()
 	}
 	return res
+}
+
+// unchanged tells whether a stat proves that a file is as it was when it was read.
+func (r *reader) unchanged(rel string, old *Document) bool {
+	if !old.stamp.clean {
+		return false
+	}
+	dir, name := path.Split(rel)
+	in, err := r.enter(path.Clean(dir))
+	if err != nil {
+		return false
+	}
+	info, err := lstatRegular(in, name)
+	return err == nil && old.stamp.proves(info)
 }
 
 // headVersion is the version of a file of which only the head is read: its size

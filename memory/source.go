@@ -43,6 +43,10 @@ type source struct {
 	wg   sync.WaitGroup
 	done chan struct{} // closed when all have ended, after it was stopped
 
+	// imaged are the documents that came from an image, until the first full walk has
+	// been compared with them. Its own goroutines, one after the other.
+	imaged []*Document
+
 	state sourceState // the writer's alone
 }
 
@@ -158,6 +162,7 @@ func (s *source) start() {
 	}
 	s.wg.Go(func() {
 		defer s.ceased()
+		s.restore()
 		err := s.watch.Run(s.ctx)
 		if s.ctx.Err() != nil {
 			return
@@ -304,6 +309,9 @@ func (s *source) sort(fc FileChange, u *update) []string {
 			}
 		}
 	}
+	if fc.Full && s.imaged != nil {
+		u.removed = append(u.removed, s.unlisted(changed)...)
+	}
 	slices.Sort(changed)
 	return slices.Compact(changed)
 }
@@ -343,7 +351,7 @@ func (s *source) read(root *os.Root, openErr error, rels []string) []result {
 				return
 			}
 			defer s.release()
-			r := reader{root: root, open: s.c.opt.Open}
+			r := reader{root: root, open: s.c.opt.Open, aged: s.c.opt.Images.Aged}
 			defer r.close()
 			for {
 				start := int(next.Add(stride)) - stride
@@ -410,7 +418,7 @@ func (s *source) again(rel string, attempt int, wait time.Duration, then func(w 
 		if err != nil {
 			res = unopened(rel, err)
 		} else {
-			r := reader{root: root, open: s.c.opt.Open}
+			r := reader{root: root, open: s.c.opt.Open, aged: s.c.opt.Images.Aged}
 			res = s.load(&r, rel, attempt)
 			r.close()
 			root.Close()

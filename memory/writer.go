@@ -18,6 +18,7 @@ type writer struct {
 	sources []*source
 	docs    docSet
 	index   any
+	part    any // of an image, while its documents are taken
 	rev     uint64
 
 	seq     uint64             // numbers the reads that are made again
@@ -52,6 +53,11 @@ func (w *writer) run(ctx context.Context) {
 	}
 	tick := time.NewTicker(w.c.opt.Recheck)
 	defer tick.Stop()
+	var joined <-chan struct{}
+	if j, ok := w.c.opt.Index.(Joiner); ok {
+		joined = j.Joined()
+		defer j.Wait()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,6 +70,9 @@ func (w *writer) run(ctx context.Context) {
 			return
 		case f := <-w.c.in:
 			f(w)
+		case <-joined:
+			w.index = w.c.opt.Index.Update(w.index, nil, nil)
+			w.publish()
 		case <-tick.C:
 			w.recheck()
 		}

@@ -149,11 +149,16 @@ func (b *bitset) fill(from, to uint32) {
 // document is so copied once a class, not once a change.
 const mergeFanout = 5
 
-// Indexer keeps an Index beside the catalog's snapshots.
-type Indexer struct{ pool *sync.Pool }
+// Indexer keeps an Index beside the catalog's snapshots. Its methods are for one
+// goroutine, but for Part and ReadPart.
+type Indexer struct {
+	pool    *sync.Pool
+	joining *joining      // the join that is under way, or nil
+	joined  chan struct{} // told when one is done
+}
 
 // NewIndexer returns an indexer for one catalog.
-func NewIndexer() *Indexer { return &Indexer{newPool()} }
+func NewIndexer() *Indexer { return &Indexer{pool: newPool(), joined: make(chan struct{}, 1)} }
 
 func newPool() *sync.Pool { return &sync.Pool{New: func() any { return new(scratch) }} }
 
@@ -168,6 +173,18 @@ func (ix *Index) borrow() *scratch {
 // Update returns the index in which removed have gone and added have come. prev
 // is what an earlier call answered, or nil. It satisfies [memory.Indexer].
 func (in *Indexer) Update(prev any, removed, added []*memory.Document) any {
+	ix := in.next(prev)
+	ix.bury(removed)
+	if len(added) > 0 {
+		ix.append(newSegment(added))
+	}
+	in.compact(ix)
+	return ix
+}
+
+// next is a copy of an index that may be changed, with the join that has been done
+// since.
+func (in *Indexer) next(prev any) *Index {
 	old, _ := prev.(*Index)
 	if old == nil {
 		old = &Index{}
@@ -176,11 +193,7 @@ func (in *Indexer) Update(prev any, removed, added []*memory.Document) any {
 	if ix.groups == nil {
 		ix.groups = map[group]census{}
 	}
-	ix.bury(removed)
-	if len(added) > 0 {
-		ix.append(newSegment(added))
-	}
-	ix.compact()
+	in.install(ix)
 	return ix
 }
 
@@ -217,40 +230,6 @@ func (ix *Index) append(s *segment) {
 // tokens is the length that a code stands for, in whole tokens, so that sums of
 // them do not depend on their order.
 func tokens(code uint8) uint64 { return uint64(math.Round(codedLength(code))) }
-
-// compact joins segments: a size class that holds too many of them, and one by
-// itself of which more than half is gone.
-func (ix *Index) compact() {
-	for i, v := range ix.views {
-		if v.alive*2 < len(v.docs) && len(v.docs) > 64 {
-			ix.views[i] = joined(ix.views[i : i+1])
-		}
-	}
-	for class, more := 0, true; more; class++ {
-		var same, rest []view
-		more = false
-		for _, v := range ix.views {
-			c := sizeClass(v.alive)
-			more = more || c > class
-			if c == class {
-				same = append(same, v)
-			} else {
-				rest = append(rest, v)
-			}
-		}
-		if len(same) > mergeFanout {
-			v := joined(same)
-			more = more || sizeClass(v.alive) > class
-			rest = append(rest, v)
-			ix.views = rest
-		}
-	}
-}
-
-func joined(vs []view) view {
-	s := mergeSegments(vs)
-	return view{segment: s, alive: len(s.docs)}
-}
 
 // sizeClass is the logarithm of n to the base mergeFanout, rounded down.
 func sizeClass(n int) int {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -75,40 +76,51 @@ func (s *segment) admit(d *memory.Document, sk sketch) uint32 {
 	return id
 }
 
-// keyTable maps strings to terms: parallel arrays in the order of the keys.
+// keyTable maps strings to terms. Keys are sorted, each stands there once, and all
+// lie one after the other in blob.
 type keyTable struct {
-	keys []string
-	ids  []uint32
+	blob  string
+	offs  []uint32 // offs[i] is where key i starts; one more at the end
+	first []uint32 // first[i] is where its terms start; one more at the end
+	ids   []uint32
 }
 
-func (k keyTable) find(key string) []uint32 {
-	lo, ok := slices.BinarySearch(k.keys, key)
-	if !ok {
+func (k *keyTable) keys() int { return max(0, len(k.offs)-1) }
+
+func (k *keyTable) key(i int) string { return k.blob[k.offs[i]:k.offs[i+1]] }
+
+func (k *keyTable) find(key string) []uint32 {
+	i := sort.Search(k.keys(), func(i int) bool { return k.key(i) >= key })
+	if i == k.keys() || k.key(i) != key {
 		return nil
 	}
-	hi := lo
-	for hi < len(k.keys) && k.keys[hi] == key {
-		hi++
-	}
-	return k.ids[lo:hi]
+	return k.ids[k.first[i]:k.first[i+1]]
 }
 
-// Len, Less and Swap sort the table by key, then by term.
-func (k keyTable) Len() int { return len(k.ids) }
-func (k keyTable) Less(i, j int) bool {
-	if k.keys[i] != k.keys[j] {
-		return k.keys[i] < k.keys[j]
-	}
-	return k.ids[i] < k.ids[j]
-}
-func (k keyTable) Swap(i, j int) {
-	k.keys[i], k.keys[j] = k.keys[j], k.keys[i]
-	k.ids[i], k.ids[j] = k.ids[j], k.ids[i]
+// keyPairs gathers what becomes a keyTable.
+type keyPairs []keyPair
+
+type keyPair struct {
+	key string
+	id  uint32
 }
 
-func (k *keyTable) add(key string, id uint32) {
-	k.keys = append(k.keys, key)
-	k.ids = append(k.ids, id)
+func (p keyPairs) table() keyTable {
+	slices.SortFunc(p, func(a, b keyPair) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	var k keyTable
+	var blob strings.Builder
+	for i, pair := range p {
+		if i == 0 || pair.key != p[i-1].key {
+			k.offs = append(k.offs, uint32(blob.Len()))
+			k.first = append(k.first, uint32(i))
+			blob.WriteString(pair.key)
+		}
+		k.ids = append(k.ids, pair.id)
+	}
+	k.offs = slices.Clip(append(k.offs, uint32(blob.Len())))
+	k.first, k.ids = slices.Clip(append(k.first, uint32(len(p)))), slices.Clip(k.ids)
+	k.blob = strings.Clone(blob.String())
+	return k
 }
 
 // gramTable maps character trigrams of words to the terms that hold them.
@@ -192,6 +204,7 @@ func number(t string) bool {
 // finish derives the vocabulary tables from the sorted terms.
 func (s *segment) finish() {
 	grams := map[uint64][]uint32{}
+	var folds, stems keyPairs
 	var keys []string
 	s.runes = make([]uint8, s.terms())
 	n := 0
@@ -201,12 +214,12 @@ func (s *segment) finish() {
 			continue
 		}
 		if p := text.StripAccents(t); p != t {
-			s.folds.add(p, i)
+			folds = append(folds, keyPair{p, i})
 		}
 		keys = text.Stems(keys[:0], t)
 		for k, key := range keys {
 			if !slices.Contains(keys[:k], key) {
-				s.stems.add(key, i)
+				stems = append(stems, keyPair{key, i})
 			}
 		}
 		if r := utf8.RuneCountInString(t); r >= minGramRunes {
@@ -214,8 +227,7 @@ func (s *segment) finish() {
 			n += termGrams(t, func(c uint64) { grams[c] = append(grams[c], i) })
 		}
 	}
-	sort.Sort(s.folds)
-	sort.Sort(s.stems)
+	s.folds, s.stems = folds.table(), stems.table()
 	s.grams = flatGrams(grams, n)
 }
 

@@ -48,7 +48,7 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 		configs = roots
 		o.ends = append(o.ends, remove)
 	}
-	if err := o.read(ctx, memory.CatalogOptions{Roots: configs, Watch: watch, Index: recall.NewIndexer(), Log: log}); err != nil {
+	if err := o.read(ctx, memory.CatalogOptions{Roots: configs, Watch: watch, Index: recall.NewIndexer(), Log: log, Images: o.images()}); err != nil {
 		return o, err
 	}
 	o.took = time.Since(began)
@@ -65,6 +65,14 @@ func (p *program) open(ctx context.Context, f *rootFlags, watch memory.WatchFact
 		return o, nil
 	}
 	return o, o.served(p, found == nil, f.writes)
+}
+
+// images are those that a server keeps: a command reads them, and writes none.
+func (o *opened) images() memory.ImageOptions {
+	if o.sample {
+		return memory.ImageOptions{}
+	}
+	return memory.ImageOptions{State: stateHome()}
 }
 
 func (o *opened) read(ctx context.Context, opt memory.CatalogOptions) error {
