@@ -66,6 +66,7 @@ func (f *features) reportChanges(ctx context.Context) {
 
 // catalogChanged takes a new revision. The catalog's writer calls it.
 func (f *features) catalogChanged(set memory.ChangeSet) {
+	f.embeddings.changed()
 	f.changes.add(set)
 	f.filesChanged()
 	f.publisher.files(set)
@@ -74,6 +75,7 @@ func (f *features) catalogChanged(set memory.ChangeSet) {
 
 // statusChanged sends memory/statusChanged. The catalog's writer calls it.
 func (f *features) statusChanged() {
+	f.embeddings.changed()
 	f.publisher.everything()
 	f.anchors.everything()
 	params := &StatusChangedParams{}

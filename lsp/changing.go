@@ -51,6 +51,7 @@ func (f *features) openChanging() *changing {
 		Unsaved: func(root *memory.Root, rel string) bool {
 			return f.unsaved(memory.Place{Root: root, Rel: rel, Index: rel == memory.IndexName})
 		},
+		Purge:   f.forgetVectors,
 		Applied: f.recent.note, PlansChanged: f.plansChanged, TaskChanged: f.taskChanged, Now: f.opt.Now, Log: f.s.Log(),
 	})
 	if err != nil {

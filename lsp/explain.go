@@ -31,11 +31,14 @@ func (f *features) explain(ctx context.Context, p *ExplainParams) (*ExplainResul
 	if err != nil {
 		return nil, err
 	}
-	ranking, err := recall.IndexOf(snap).Explain(ctx, q, asked)
+	ranking, lacks, err := f.engine().Explain(ctx, snap, q, asked)
 	if err != nil {
 		return nil, err
 	}
 	r := &ExplainResult{Query: p.Query, Revision: snap.Revision, Trace: *traceOf(ranking), Degraded: degradedBy(snap, &q)}
+	if lacks != nil {
+		r.Degraded = append(r.Degraded, DegradedReason{Reason: lacks.Reason, Detail: lacks.Detail})
+	}
 	if c := ranking.Trace.Asked; c != nil {
 		words := wordCandidate(c)
 		r.Candidate = &words

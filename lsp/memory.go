@@ -14,6 +14,7 @@ import (
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/memory/discovery"
 	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/meaning"
 )
 
 // MemoryOptions are what the memory features of a connection need. Only Watch
@@ -42,6 +43,9 @@ type MemoryOptions struct {
 	// Model makes a model of the settings; key is empty when no variable was
 	// named. An error names the setting at fault. Default: [NewModel].
 	Model func(o ModelOptions, key string) (recall.Model, error)
+	// Embedder makes the embedding model of the settings, as Model does. Default:
+	// [NewEmbedder].
+	Embedder func(o ModelOptions, key string) (meaning.Embedder, error)
 
 	Now    func() time.Time                       // default: time.Now
 	After  func(time.Duration) <-chan time.Time   // default: time.After
@@ -53,6 +57,9 @@ type MemoryOptions struct {
 func (o MemoryOptions) withDefaults() MemoryOptions {
 	if o.Model == nil {
 		o.Model = NewModel
+	}
+	if o.Embedder == nil {
+		o.Embedder = NewEmbedder
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -80,6 +87,7 @@ func Memory(opt MemoryOptions) func(*Server) error {
 		f.sessions = newSessions(s.Log(), f.opt.Now, f.giveUp)
 		f.started = f.opt.Now()
 		f.models = &models{server: s, opt: &f.opt}
+		f.embeddings = &embeddings{f: f}
 		f.activity = newRecorder(f)
 		return f.register()
 	}
@@ -92,8 +100,10 @@ type features struct {
 	started  time.Time
 	sessions *sessions
 	models   *models
-	changes  *changes
-	activity *recorder
+
+	embeddings *embeddings
+	changes    *changes
+	activity   *recorder
 	editing
 
 	uses    usages
@@ -148,6 +158,7 @@ func (f *features) register() error {
 	f.s.OnInitialize(f.initialize)
 	f.s.OnSettings(f.reconfigure)
 	f.s.OnReady(f.models.handshakeDone)
+	f.s.OnReady(f.embeddings.handshakeDone)
 	f.s.OnShutdown(f.endAll)
 	return nil
 }
@@ -166,10 +177,14 @@ func (f *features) workspace() workspace {
 
 // engine is the engine over the present catalog and model.
 func (f *features) engine() *recall.Engine {
+	e := recall.NewEngine(f.catalog(), nil, 0)
 	if m := f.models.current(); m != nil {
-		return recall.NewEngine(f.catalog(), m, selectorTimeout(m.options))
+		e = recall.NewEngine(f.catalog(), m, selectorTimeout(m.options))
 	}
-	return recall.NewEngine(f.catalog(), nil, 0)
+	if m := f.embeddings.current(); m != nil {
+		return e.WithMeaning(m)
+	}
+	return e
 }
 
 // initialize opens the catalog.
@@ -201,6 +216,7 @@ func (f *features) initialize(i *Initialization) error {
 	}
 	f.running.Store(catalog)
 	f.changer.Store(f.openChanging())
+	f.embeddings.configure(i.Settings)
 	f.s.Go(func(ctx context.Context) {
 		if err := catalog.Run(ctx); err != nil {
 			f.s.Log().Error("the catalog ended", "err", err)
@@ -217,6 +233,7 @@ func (f *features) initialize(i *Initialization) error {
 	f.s.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		f.models.close()
+		f.embeddings.close()
 	})
 	return nil
 }
@@ -229,6 +246,7 @@ func (f *features) reconfigure(old, now Settings) {
 	}
 	f.activity.look()
 	f.models.configure(now.Model)
+	f.embeddings.configure(now)
 	f.poll.Store(now.Watcher == "poll")
 	f.reroot(old.Watcher != now.Watcher)
 	if old.Trusted != now.Trusted {

@@ -23,10 +23,7 @@ const (
 // NewModel makes the model that options name. It is the default of
 // [MemoryOptions.Model].
 func NewModel(o ModelOptions, key string) (recall.Model, error) {
-	c, err := model.New(model.Config{
-		BaseURL: o.BaseURL, Name: o.Name, Key: key, EmbeddingName: o.EmbeddingName,
-		Timeout: selectorTimeout(o),
-	})
+	c, err := model.New(model.Config{BaseURL: o.BaseURL, Name: o.Name, Key: key, Timeout: selectorTimeout(o)})
 	var setting *model.SettingError
 	switch {
 	case errors.As(err, &setting):
@@ -49,10 +46,23 @@ func checkModel(o *ModelOptions) error {
 	if o.Price.Input < 0 || o.Price.Output < 0 {
 		return InvalidParam("model.price", "must not be negative")
 	}
+	if o.Name != "" || o.EmbeddingName == "" {
+		if err := settingFault(o.config("").Check(), func(s model.Setting) string { return string(s) }); err != nil {
+			return err
+		}
+	}
+	if o.EmbeddingName != "" {
+		return settingFault(o.embedding().config("").CheckEmbedding(), o.embeddingField)
+	}
+	return nil
+}
+
+// settingFault words what is wrong with a setting of a model.
+func settingFault(err error, field func(model.Setting) string) error {
 	var setting *model.SettingError
-	switch err := (model.Config{BaseURL: o.BaseURL, Name: o.Name}).Check(); {
+	switch {
 	case errors.As(err, &setting):
-		return InvalidParam("model."+string(setting.Setting), "%s", setting.Problem)
+		return InvalidParam("model."+field(setting.Setting), "%s", setting.Problem)
 	case err != nil:
 		return InvalidParam("model", "%v", err)
 	}
@@ -77,6 +87,7 @@ type selector struct {
 	ready   chan struct{} // closed when inner or fault is set
 
 	inner recall.Model // set before ready is closed
+	key   string
 	fault string
 
 	mu      sync.Mutex
@@ -94,6 +105,7 @@ func newSelector(o ModelOptions, log *slog.Logger, after func(time.Duration) <-c
 // settle makes the model, or notes why there is none. It is called once.
 func (s *selector) settle(build func(ModelOptions, string) (recall.Model, error), key, fault string) {
 	defer close(s.ready)
+	s.key = key
 	if s.fault = fault; fault == "" {
 		m, err := build(s.options, key)
 		if err != nil {
@@ -118,11 +130,15 @@ func (s *selector) ask(ctx context.Context, server *Server, build func(ModelOpti
 	if !first {
 		return
 	}
+	key, fault := askKey(ctx, server, s.options.APIKeyEnv)
+	s.settle(build, key, fault)
+}
+
+// askKey asks the client for a key, or says why there is none.
+func askKey(ctx context.Context, server *Server, name string) (key, fault string) {
 	ctx, cancel := context.WithTimeout(ctx, secretWait)
 	defer cancel()
-	name := s.options.APIKeyEnv
 	key, err := server.Secret(ctx, name)
-	fault := ""
 	var refused *ClientError
 	switch {
 	case errors.As(err, &refused):
@@ -134,7 +150,7 @@ func (s *selector) ask(ctx context.Context, server *Server, build func(ModelOpti
 	case key == "":
 		fault = fmt.Sprintf("model.apiKeyEnv: neither the environment nor the client has a %s", name)
 	}
-	s.settle(build, key, fault)
+	return key, fault
 }
 
 // Complete implements [recall.Model].
@@ -247,6 +263,14 @@ func (m *models) current() *selector {
 func (m *models) configure(o *ModelOptions) {
 	if o == nil {
 		o = m.opt.DefaultModel
+	}
+	if o != nil {
+		if o.Name == "" {
+			o = nil // an embedding model alone
+		} else {
+			chat := o.chat()
+			o = &chat
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

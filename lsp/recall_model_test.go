@@ -465,12 +465,12 @@ func TestModelKeyThatIsAwaited(t *testing.T) {
 	p := lsp.RecallParams{Token: "a", Session: "s", Query: "gateway timeout"}
 	pending := d.begin(p)
 	d.awaitFast("a")
-	if m := d.status(); m.Model.State != "configured" || !strings.Contains(m.Model.Detail, "THE_KEY") || m.Embeddings.State != "none" || m.Embeddings.Detail == "" {
+	if m := d.status(); m.Model.State != "configured" || !strings.Contains(m.Model.Detail, "THE_KEY") || m.Embeddings.State != "configured" || !strings.Contains(m.Embeddings.Detail, "THE_KEY") {
 		t.Errorf("status %+v", m)
 	}
 	c.fire(sweptWait)
 	r := d.finish(pending, p)
-	if len(r.all()) != 5 || len(r.refined.Degraded) != 1 || !strings.Contains(r.refined.Degraded[0].Detail, "THE_KEY") {
+	if len(r.all()) != 5 || len(r.refined.Degraded) != 2 || !strings.Contains(r.refined.Degraded[0].Detail, "THE_KEY") || !strings.Contains(r.refined.Degraded[1].Detail, "THE_KEY") {
 		t.Errorf("%v %+v", r.all(), r.refined.Degraded)
 	}
 	p = lsp.RecallParams{Token: "b", Session: "t", Query: "gateway timeout"}

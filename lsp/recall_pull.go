@@ -64,7 +64,7 @@ func (f *features) settleHeld(r *pendingRecall, snap *memory.Snapshot, ranking *
 	if r.ended {
 		return
 	}
-	r.pull.selection, r.pull.trace = selection, traceOf(ranking)
+	r.pull.selection, r.pull.trace = selection, traceOf(selection.Ranking)
 	r.pull.trace.chosen(&selection)
 	left := r.left()
 	summary := RefinedSummary{Refs: refsOf(left), Strategy: selection.Strategy, Status: selection.Status, LatencyMs: f.since(r)}

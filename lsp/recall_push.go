@@ -197,7 +197,7 @@ func (f *features) settle(r *pendingRecall, snap *memory.Snapshot, ranking *reca
 	for _, d := range selection.Degraded {
 		result.Degraded = append(result.Degraded, DegradedReason{Reason: d.Reason, Detail: d.Detail})
 	}
-	result.Trace = traceOf(ranking)
+	result.Trace = traceOf(selection.Ranking)
 	result.Trace.chosen(&selection)
 	result.Trace = result.Trace.unfit(selection.Hits, hits)
 	f.sendRefined(r, result, hits, outcomeSettled)

@@ -18,7 +18,7 @@ const (
 
 // status serves memory/status. It waits for nothing.
 func (f *features) status(context.Context, *StatusParams) (*StatusResult, error) {
-	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: ModelStatus{State: "none"}, Plans: f.pending(), Tasks: f.runningTasks(), Process: f.process()}
+	r := &StatusResult{Model: ModelStatus{State: "none"}, Embeddings: f.embeddingStatus(), Plans: f.pending(), Tasks: f.runningTasks(), Process: f.process()}
 	var twice []string
 	snap := f.catalog().Snapshot()
 	for _, root := range f.catalog().Status() {
@@ -33,9 +33,6 @@ func (f *features) status(context.Context, *StatusParams) (*StatusResult, error)
 	r.Notes = slices.Concat(r.Notes, twice)
 	if m := f.models.current(); m != nil {
 		r.Model = m.status()
-		if m.options.EmbeddingName != "" {
-			r.Embeddings.Detail = "model.embeddingName is not used by this version"
-		}
 	}
 	return r, nil
 }

@@ -68,11 +68,14 @@ type SwitchOption struct {
 // ModelOptions name an OpenAI-compatible endpoint. The key is never among
 // them, because traces print them.
 type ModelOptions struct {
-	BaseURL          string `json:"baseURL"`
-	Name             string `json:"name"`
-	APIKeyEnv        string `json:"apiKeyEnv,omitzero"` // the environment variable that holds the key
-	EmbeddingName    string `json:"embeddingName,omitzero"`
-	RequestTimeoutMs int    `json:"requestTimeoutMs,omitzero"` // for recall it can only lower the 30 s ceiling
+	BaseURL       string `json:"baseURL"`
+	Name          string `json:"name,omitzero"`      // of the model that chooses; absent: none does
+	APIKeyEnv     string `json:"apiKeyEnv,omitzero"` // the environment variable that holds the key
+	EmbeddingName string `json:"embeddingName,omitzero"`
+	// Where the embedding model is served, when that is elsewhere.
+	EmbeddingBaseURL   string `json:"embeddingBaseURL,omitzero"`
+	EmbeddingAPIKeyEnv string `json:"embeddingApiKeyEnv,omitzero"`
+	RequestTimeoutMs   int    `json:"requestTimeoutMs,omitzero"` // for recall it can only lower the 30 s ceiling
 	// Price lets runs of background work say what they cost. Inv: options are
 	// compared with ==.
 	Price ModelPrice `json:"price,omitzero"`
@@ -485,7 +488,7 @@ type StatusResult struct {
 	Discovered []DiscoveredPlace `json:"discovered"`
 	Notes      []string          `json:"notes"` // what was set and could not be followed
 	Model      ModelStatus       `json:"model"`
-	Embeddings ModelStatus       `json:"embeddings"`
+	Embeddings EmbeddingStatus   `json:"embeddings"`
 	Plans      int               `json:"plans"` // pending ones
 	Tasks      int               `json:"tasks"` // running and queued ones
 	Process    ProcessStatus     `json:"process"`
@@ -558,6 +561,20 @@ type ModelStatus struct {
 	State  string `json:"state"` // none, configured, ready, failing
 	Name   string `json:"name,omitzero"`
 	Detail string `json:"detail,omitzero"`
+}
+
+// EmbeddingStatus says how far the search by meaning is.
+type EmbeddingStatus struct {
+	State     string  `json:"state"` // none, configured, indexing, ready, failing
+	Name      string  `json:"name,omitzero"`
+	Detail    string  `json:"detail,omitzero"`
+	Vectors   int     `json:"vectors,omitzero"`  // made, of passages of memories
+	Total     int     `json:"total,omitzero"`    // passages of all memories
+	Withheld  int     `json:"withheld,omitzero"` // that hold a credential and are not sent away
+	Refused   int     `json:"refused,omitzero"`  // that the model takes not
+	Dimension int     `json:"dimension,omitzero"`
+	Bytes     int64   `json:"bytes,omitzero"` // that the vectors take in memory
+	Floor     float64 `json:"floor,omitzero"` // the least cosine that counts as near
 }
 
 // ProcessStatus describes the server itself.

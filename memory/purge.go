@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,36 @@ import (
 type Forgotten struct {
 	Refs  []string // of files that are gone
 	Texts []string // lines that are gone, and titles; the shortest useful ones have a few characters
+	// Files are all files from which something is gone, those that are still there
+	// included.
+	Files []ForgottenFile
+}
+
+// ForgottenFile is a file of a root by its ref.
+type ForgottenFile struct{ Root, Ref string }
+
+// AllRefs are the refs of all files from which something is gone.
+func (f Forgotten) AllRefs() []string {
+	refs := make([]string, len(f.Files))
+	for i := range f.Files {
+		refs[i] = f.Files[i].Ref
+	}
+	return refs
+}
+
+// EachRoot calls do with the id of each root that something is gone from, and the refs
+// of the files.
+func (f Forgotten) EachRoot(do func(root string, refs []string) error) error {
+	roots := map[string][]string{}
+	for _, file := range f.Files {
+		roots[file.Root] = append(roots[file.Root], file.Ref)
+	}
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		if err := do(root, roots[root]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (
@@ -43,6 +74,7 @@ func (r *record) forgotten() *forgetting {
 			continue
 		}
 		f.files[file.key()] = true
+		f.Files = append(f.Files, ForgottenFile{file.Root, file.Ref})
 		d := Parse(c.Before)
 		gone := removedText(c.Before, c.After)
 		if file.Action == ActionDelete {

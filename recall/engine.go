@@ -21,6 +21,7 @@ const SelectorCeiling = 30 * time.Second
 const (
 	StrategyNone      = "none"
 	StrategyHeuristic = "heuristic"
+	StrategyHybrid    = "hybrid" // by words and by meaning
 	StrategyModel     = "model"
 )
 
@@ -42,6 +43,8 @@ const (
 	DegradedModelUnavailable = "model_unavailable"
 	DegradedModelTimeout     = "model_timeout"
 	DegradedModelInvalid     = "model_invalid"
+	DegradedEmbedding        = "embedding_unavailable"
+	DegradedBudget           = "budget_exhausted"
 	DegradedTruncated        = "truncated"
 )
 
@@ -59,7 +62,8 @@ type Source interface{ Snapshot() *memory.Snapshot }
 // Engine carries a recall from its ranking to its selection.
 type Engine struct {
 	source  Source
-	model   Model // nil without one
+	model   Model   // nil without one
+	meaning Meaning // nil without one
 	timeout time.Duration
 }
 
@@ -70,6 +74,14 @@ func NewEngine(source Source, m Model, timeout time.Duration) *Engine {
 		timeout = SelectorCeiling
 	}
 	return &Engine{source: source, model: m, timeout: timeout}
+}
+
+// WithMeaning is the engine with a search by meaning, which nil is none. It has a part
+// in what is settled, and none in a fast result.
+func (e *Engine) WithMeaning(m Meaning) *Engine {
+	with := *e
+	with.meaning = m
+	return &with
 }
 
 // Fast is the part of a ranking that goes out at once.
@@ -90,6 +102,8 @@ type Selection struct {
 	// Chosen is what the model named, in its order; nil without a model's choice.
 	Chosen   []*memory.Document
 	Degraded []Degraded
+	// Ranking is what it was chosen from, with the trace that was asked for.
+	Ranking *Ranking
 }
 
 // Settle chooses the refined result of a recall whose ranking stands and whose
@@ -107,14 +121,26 @@ func (e *Engine) SettleWhole(ctx context.Context, snap *memory.Snapshot, q Query
 	return e.settle(ctx, snap, q, r, shown, nil)
 }
 
-// Asks tells whether settling q will ask a model, and so may take a while.
-func (e *Engine) Asks(q Query) bool { return e.model != nil && !Trivial(q.Text) }
+// Asks tells whether settling q will ask a model, for a choice or for a vector, and so
+// may take a while.
+func (e *Engine) Asks(q Query) bool { return (e.model != nil || e.meaning != nil) && !Trivial(q.Text) }
 
 // settle chooses, with the passages of shown before the model, and leaves out
 // what was sent.
-func (e *Engine) settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, shown, sent []Hit) (Selection, error) {
+func (e *Engine) settle(ctx context.Context, snap *memory.Snapshot, q Query, r *Ranking, shown, sent []Hit) (s Selection, err error) {
 	r.Complete()
-	if !e.Asks(q) {
+	near := e.near(ctx, &q, nil)
+	if err := ctx.Err(); err != nil {
+		return Selection{}, err
+	}
+	r = r.hybrid(near, sent)
+	defer func() {
+		s.Ranking = r
+		if near.Degraded != nil {
+			s.Degraded = append(s.Degraded, *near.Degraded)
+		}
+	}()
+	if e.model == nil || Trivial(q.Text) {
 		return e.rest(q, r, sent), ctx.Err()
 	}
 	docs, excerpts := e.candidates(snap, q, r, shown)
@@ -149,6 +175,9 @@ func limitOf(q Query) int {
 // rest is the deterministic selection: the ranks after fast, up to the limit.
 func (e *Engine) rest(q Query, r *Ranking, fast []Hit) Selection {
 	s := Selection{Strategy: StrategyHeuristic, Held: r.Held}
+	if r.Hybrid() {
+		s.Strategy = StrategyHybrid
+	}
 	s.Hits = e.Current(q, r.Hits[min(len(fast), len(r.Hits)):min(len(r.Hits), limitOf(q))])
 	switch {
 	case len(s.Hits) > 0:
@@ -316,7 +345,7 @@ func (e *Engine) accept(ctx context.Context, snap *memory.Snapshot, q Query, r *
 		if inFast(d) {
 			continue
 		}
-		h, ok := ix.explainHit(q, d)
+		h, ok := r.chosen(ix, q, d)
 		if ok {
 			hits = append(hits, h)
 		}

@@ -257,10 +257,21 @@ func (r *Ranking) holds(d *memory.Document) bool {
 	return len(of.passages) > 0 && (of.all(d) || !r.scorer.passage(&Hit{Doc: d}, of.passages))
 }
 
-// candidates are the documents of the ranking's pool, the best first.
+// candidates are the documents of the ranking's pool, the best first, and what is near
+// among them.
 func (r *Ranking) candidates() []*memory.Document {
-	out := make([]*memory.Document, len(r.pool))
-	for i, c := range r.pool {
+	if r.order == nil {
+		return docsOf(r.pool)
+	}
+	return slices.Concat(r.order, slices.DeleteFunc(docsOf(r.pool[r.near:]), func(d *memory.Document) bool {
+		_, near := r.meaning[d]
+		return near
+	}))
+}
+
+func docsOf(cs []candidate) []*memory.Document {
+	out := make([]*memory.Document, len(cs))
+	for i, c := range cs {
 		out[i] = c.doc
 	}
 	return out

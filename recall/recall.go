@@ -44,6 +44,8 @@ const (
 	MatchPart   = "part"   // a piece of an identifier, or inside a longer word
 	MatchPrefix = "prefix" // an inflection, or the beginning of a longer word
 	MatchGram   = "gram"   // shared character sequences only
+	// MatchSemantic is a nearness in meaning, of no word in particular: Why.Term is empty.
+	MatchSemantic = "semantic"
 )
 
 // Query is one question to the index. The zero values of its filters admit all.
@@ -128,6 +130,12 @@ type Ranking struct {
 	limit    int
 	complete bool
 	lexical  map[*memory.Document]int // ranks by score alone; with a trace only
-	scorer   *scorer                  // Inv: closed; only its hits are asked for
-	noise    func(usage string) bool  // nil when no tool is in use
+	// What meaning adds, in a ranking in which it takes part.
+	order     []*memory.Document           // of words and meaning together; nil without
+	sums      map[*memory.Document]float64 // what order is by
+	meaning   map[*memory.Document]nearness
+	floor     float64
+	askedNear *float64                // how near the document is that was asked about
+	scorer    *scorer                 // Inv: closed; only its hits are asked for
+	noise     func(usage string) bool // nil when no tool is in use
 }

@@ -56,14 +56,15 @@ const Unranked = -1
 // TraceSignal is the place of a document in one of the lists that make up a ranking.
 type TraceSignal struct {
 	Name  string
-	Rank  int // from 0
+	Rank  int // from 0; Unranked when the list does not have it
 	Score float64
 }
 
 // The lists that make up a ranking, as in [TraceSignal].
 const (
 	ListLexical = "lexical"
-	ListModel   = "model" // the order in which a model named them; it has no scores
+	ListVector  = "vector" // by meaning; its scores are cosines
+	ListModel   = "model"  // the order in which a model named them; it has no scores
 )
 
 // The verdicts of a trace.
@@ -75,6 +76,7 @@ const (
 	VerdictLimit    = "limit"    // others are better
 	VerdictGate     = "gate"     // too little of the query is met
 	VerdictNoMatch  = "no_match" // nothing of the query is met
+	VerdictFloor    = "floor"    // nothing is met, and its meaning is not near enough
 	VerdictModel    = "model"    // the model left it out
 	VerdictBudget   = "budget"   // the prompt has no room for it
 
@@ -157,6 +159,39 @@ func (t *Trace) add(cs []candidate, verdict string) {
 	}
 }
 
+// again is the trace as it was before verdicts, for a ranking made of the same query.
+func (t *Trace) again() *Trace {
+	if t == nil {
+		return nil
+	}
+	return &Trace{Terms: t.Terms, Candidates: []TraceCandidate{}, verdicts: map[*memory.Document]string{}, reread: traceReread}
+}
+
+// ranked are the candidates in the order of the ranking.
+func (r *Ranking) ranked() []candidate {
+	if r.order == nil {
+		return r.pool
+	}
+	at := make(map[*memory.Document]candidate, len(r.pool))
+	for _, c := range r.pool {
+		at[c.doc] = c
+	}
+	out := make([]candidate, 0, len(r.order)+len(r.pool)-r.near)
+	for _, d := range r.order {
+		c := at[d]
+		c.doc = d
+		out = append(out, c)
+		delete(at, d)
+	}
+	for _, c := range r.pool[r.near:] {
+		if _, left := at[c.doc]; left {
+			r.Trace.add([]candidate{c}, VerdictRelative)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // explain completes the trace of a ranking whose verdicts stand.
 func (r *Ranking) explain() {
 	t, s := r.Trace, r.scorer
@@ -167,7 +202,8 @@ func (r *Ranking) explain() {
 	for i := range r.Hits {
 		hits[r.Hits[i].Doc] = &r.Hits[i]
 	}
-	for i, c := range r.pool {
+	all := r.ranked()
+	for i, c := range all {
 		listed := len(t.Candidates) < maxTraced-maxRefused
 		if !listed && c.doc != s.inquiry.asked {
 			continue
@@ -182,13 +218,17 @@ func (r *Ranking) explain() {
 			t.Asked = &tc
 		}
 	}
-	t.Truncated = len(r.pool) > len(t.Candidates)
-	for _, c := range s.inquiry.refused.sorted() {
+	t.Truncated = len(all) > len(t.Candidates)
+	refused := s.inquiry.refused
+	for _, c := range refused.sorted() {
+		if _, near := r.meaning[c.doc]; near {
+			continue
+		}
 		tc := r.traced(c, nil)
 		tc.Verdict, tc.Detail = VerdictGate, refusalSentence(s.inquiry.refusals[c.doc], &tc)
 		t.Candidates = append(t.Candidates, tc)
 	}
-	t.Truncated = t.Truncated || s.inquiry.refused.total > maxRefused
+	t.Truncated = t.Truncated || refused.total > maxRefused
 	r.explainAsked()
 }
 
@@ -211,6 +251,14 @@ func (r *Ranking) explainAsked() {
 		tc.Verdict, tc.Detail = verdict, filterSentence(verdict, d)
 	case met:
 		tc.Verdict, tc.Detail = VerdictGate, refusalSentence(s.inquiry.refusals[d], &tc)
+		if r.askedNear != nil {
+			tc.Detail += "; " + r.nearSentence()
+		}
+	case r.askedNear != nil:
+		tc.Verdict, tc.Detail = VerdictFloor, "no word of the query is met in it, and "+r.nearSentence()
+		if *r.askedNear >= r.floor {
+			tc.Verdict, tc.Detail = VerdictRelative, "no word of the query is met in it, and others are much nearer in meaning"
+		}
 	default:
 		tc.Verdict, tc.Detail = VerdictNoMatch, "no word of the query is met in it, in any form"
 	}
@@ -227,6 +275,16 @@ func (r *Ranking) traced(c candidate, h *Hit) TraceCandidate {
 	}
 	if rank, ok := r.lexical[c.doc]; ok {
 		tc.Signals = append(tc.Signals, TraceSignal{ListLexical, rank, c.score})
+	}
+	if sum, ok := r.sums[c.doc]; ok {
+		tc.Score = sum
+	} else if r.order != nil {
+		tc.Score = 0
+	}
+	if n, ok := r.meaning[c.doc]; ok {
+		tc.Signals = append(tc.Signals, TraceSignal{ListVector, n.rank, n.Cosine})
+	} else if c.doc == s.inquiry.asked && r.askedNear != nil {
+		tc.Signals = append(tc.Signals, TraceSignal{ListVector, Unranked, *r.askedNear})
 	}
 	if a, ok := s.inquiry.sums[c.doc]; ok && s.total > 0 {
 		tc.Share, tc.Needed = float64(a.evidence)/s.total, s.needed(&a)
@@ -245,6 +303,16 @@ func (r *Ranking) traced(c candidate, h *Hit) TraceCandidate {
 	return tc
 }
 
+// wordScore is the score of a candidate in the list of words.
+func (r *Ranking) wordScore(tc *TraceCandidate) float64 {
+	for _, s := range tc.Signals {
+		if s.Name == ListLexical {
+			return s.Score
+		}
+	}
+	return tc.Score
+}
+
 // sentence words the verdict on a ranked candidate.
 func (r *Ranking) sentence(tc *TraceCandidate) string {
 	switch tc.Verdict {
@@ -253,7 +321,10 @@ func (r *Ranking) sentence(tc *TraceCandidate) string {
 	case VerdictNoise:
 		return "it only describes how a tool in use is called"
 	case VerdictRelative:
-		return fmt.Sprintf("its score is %s of the best, %s is asked for", percent(tc.Score/r.pool[0].score), percent(r.scorer.p.Relative))
+		if len(r.pool) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("its score is %s of the best, %s is asked for", percent(r.wordScore(tc)/r.pool[0].score), percent(r.scorer.p.Relative))
 	case VerdictLimit:
 		return fmt.Sprintf("%d are returned, and others are better", r.limit)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/memls/memls/memory/activity"
+	"github.com/memls/memls/memory/vectors"
 	"io"
 	"log/slog"
 	"strings"
@@ -85,6 +86,9 @@ func (c *changer) start(ctx context.Context, m recall.Model, log *slog.Logger) e
 	c.store, err = memory.NewStore(memory.StoreOptions{
 		State: state, Roots: roots, Snapshot: c.catalog.Snapshot, Log: log,
 		Secrets: func(before, after string) []string { return memory.SecretRules(memory.AddedSecrets(before, after)) },
+		Purge: func(ctx context.Context, gone memory.Forgotten) error {
+			return gone.EachRoot(func(root string, refs []string) error { return vectors.Open(state).Forget(ctx, root, refs) })
+		},
 	})
 	if err != nil {
 		return failure(err)

@@ -32,6 +32,7 @@ var mayChange = map[string]string{
 	"memory/discovery/trust.go":   "records in the state directory",
 	"memory/activity/activity.go": "the activity log in the state directory",
 	"memory/activity/stats.go":    "the figures of use in the state directory",
+	"memory/vectors/vectors.go":   "vectors, and the account of them, in the state directory",
 	"lsp/activity.go":             "the folder of the activity log in the state directory",
 	"watcher/watches.go":          "watches, which are no files",
 	"recall/eval/files.go":        "the temporary directory of an evaluation",

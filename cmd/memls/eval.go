@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ type evalFlags struct {
 	full, misses, json, delivery, search bool
 	minRecall5                           float64
 	compare                              string
+	embedding                            embeddingFlags
 	part                                 string
 }
 
@@ -45,6 +48,9 @@ query searches only the documents of that scope.
   corpus.jsonl   {"id", "text", "title", "description", "type", "scope"}
   queries.jsonl  {"id", "text", "relevant": [ids], "lang", "slice", "scope"}
 
+--embedding-url and --embedding-model put the cases to recall with that embedding
+model, too, as memls-hybrid. Every text of the set is sent there.
+
 --delivery serves the set over real connections, with a model endpoint that
 chooses what is right after 40 ms to 3 s, and prints which memories were there
 when an agent sent the first request of a turn, and the later ones.
@@ -64,6 +70,7 @@ differences.
 		Example: `  memls eval testdata/eval/core
   memls eval testdata/eval/core --misses
   memls eval testdata/eval/core --delivery
+  memls eval testdata/eval/core --embedding-url http://localhost:11434/v1 --embedding-model bge-m3
   memls eval testdata/eval/core --compare
   memls eval my/notes my/other --compare=no-stems,no-spellings --part 1/2
   memls eval testdata/eval/core --json --min-recall5 0.9`,
@@ -80,6 +87,8 @@ differences.
 	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.delivery, "delivery", false, "measure what reaches an agent while a model takes its time, instead")
+	f.embedding.add(cmd)
+	flags.Lookup("embedding-model").Usage = "measure with this embedding model, too: its `NAME` at --embedding-url"
 	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
 	flags.StringVar(&f.compare, "compare", "", "compare the scorer in use with those of the comma-separated `NAMES`, or all, instead")
 	flags.Lookup("compare").NoOptDefVal = allVariants
@@ -120,11 +129,27 @@ func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bo
 	if f.delivery {
 		return p.evalDelivery(ctx, set, f.json)
 	}
-	report, err := eval.Run(ctx, set,
-		eval.Contender{Name: eval.MemlsName, New: eval.Memls(recall.DefaultParams())},
-		eval.Contender{Name: eval.MemlsSearchName, New: eval.MemlsSearch(recall.DefaultParams())})
+	contenders := []eval.Contender{
+		{Name: eval.MemlsName, New: eval.Memls(recall.DefaultParams())},
+		{Name: eval.MemlsSearchName, New: eval.MemlsSearch(recall.DefaultParams())},
+	}
+	embedder, err := (&modelFlags{embedding: f.embedding, timeout: recall.SelectorCeiling}).embedder()
 	if err != nil {
 		return err
+	}
+	var hybrid *eval.Hybrid
+	if embedder != nil {
+		hybrid = eval.NewHybrid(ctx, embedder)
+		contenders = slices.Insert(contenders, 1, eval.Contender{Name: eval.MemlsHybridName, New: hybrid.New})
+	}
+	report, err := eval.Run(ctx, set, contenders...)
+	if err != nil {
+		return err
+	}
+	if hybrid != nil {
+		for _, fault := range slices.Sorted(maps.Keys(hybrid.Faults())) {
+			fmt.Fprintf(p.stderr, "memls: %s: %s (%s)\n", eval.MemlsHybridName, safeLine(fault), count(hybrid.Faults()[fault], "time"))
+		}
 	}
 	if err := p.evalReport(report, f); err != nil {
 		return failure(err)

@@ -12,11 +12,13 @@ import (
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/model"
 )
 
 type explainFlags struct {
 	filterFlags
 	tools []string
+	model modelFlags
 }
 
 func (p *program) explainCommand() *cobra.Command {
@@ -32,9 +34,9 @@ recall and search show it (project:gate.md), or its path. Without REF the best
 candidates are shown, and those that came nearest.
 
 The verdicts: returned; relative (its score is far below the best); limit (others
-are better); gate (it meets too little of the question); no_match; noise (it only
-describes a tool in use); and empty, superseded, expired, scope, type: a filter
-left it out.
+are better); gate (it meets too little of the question); no_match; floor (no word
+is met, and the meaning is not near enough); noise (it only describes a tool in
+use); and empty, superseded, expired, scope, type: a filter left it out.
 ` + rootHelp + `
 --json prints one object: query, terms (a list of {term, weight, documents,
 evidence}), considered (memories that pass the gate), candidate (with REF), and
@@ -51,6 +53,9 @@ score}), why (a list of {field, term, match}), verdict, detail, feedback.
 		},
 	}
 	f.add(cmd, recall.MaxRelevantDocs, recall.MaxRelevantDocs)
+	cmd.Flags().StringVar(&f.model.url, "model-url", "", "with --embedding-model: base `URL` of an OpenAI-compatible endpoint")
+	cmd.Flags().StringVar(&f.model.keyEnv, "model-key-env", "", "environment `VARIABLE` that holds the endpoint's key")
+	f.model.embedding.add(cmd)
 	cmd.Flags().StringSliceVar(&f.tools, "tool", nil, "as if the tool `NAME` were in use; may be repeated")
 	return cmd
 }
@@ -84,20 +89,31 @@ func (p *program) explain(ctx context.Context, f *explainFlags, args []string) (
 		return err
 	}
 	defer closeLog()
+	e, err := f.model.embedder(model.WithLogger(log))
+	if err != nil {
+		return err
+	}
 	o, err := p.open(ctx, &f.roots, scanners(log), log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
+	near, err := o.meaning(ctx, p, e, log)
+	if err != nil {
+		return fmt.Errorf("explain: %w", err)
+	}
 	var asked *memory.Document
 	if len(args) == 2 {
 		if asked, err = o.named(args[1]); err != nil {
 			return err
 		}
 	}
-	ranking, err := recall.IndexOf(o.snap).Explain(ctx, q, asked)
+	ranking, lacks, err := recall.NewEngine(o.catalog, nil, 0).WithMeaning(near).Explain(ctx, o.snap, q, asked)
 	if err != nil {
 		return fmt.Errorf("explain: %w", err)
+	}
+	if lacks != nil {
+		fmt.Fprintf(p.stderr, "memls: %s: %s; this is the ranking without it\n", lacks.Reason, safeLine(lacks.Detail))
 	}
 	if f.json {
 		return p.explainJSON(q, ranking)
@@ -176,7 +192,11 @@ func explainOne(out *page, c *recall.TraceCandidate, q recall.Query) {
 		out.hanging("  rank     ", fmt.Sprintf("%d, score %.2f", c.Rank+1, c.Score))
 	}
 	for _, s := range c.Signals {
-		out.hanging("  signal   ", fmt.Sprintf("%s: rank %d, score %.3f", s.Name, s.Rank+1, s.Score))
+		place := "in no rank"
+		if s.Rank >= 0 {
+			place = fmt.Sprintf("rank %d", s.Rank+1)
+		}
+		out.hanging("  signal   ", fmt.Sprintf("%s: %s, score %.3f", s.Name, place, s.Score))
 	}
 	if c.Share > 0 || c.Needed > 0 {
 		out.hanging("  share    ", fmt.Sprintf("%.0f %% of the query, %.0f %% are asked for", 100*c.Share, 100*c.Needed))
@@ -201,7 +221,7 @@ func explainTable(out *page, t *recall.Trace) {
 		if c.Rank >= 0 {
 			rank = fmt.Sprint(c.Rank + 1)
 		}
-		out.printf("%4s %7.2f  %4d%%  %-10s  %s\n", rank, c.Score, int(100*c.Share+0.01), c.Verdict, placeOf(c.Doc))
+		out.printf("%4s %7.3g  %4d%%  %-10s  %s\n", rank, c.Score, int(100*c.Share+0.01), c.Verdict, placeOf(c.Doc))
 		if reasons := because(c.Why); reasons != "" {
 			out.hanging("                      ", reasons)
 		}

@@ -21,11 +21,12 @@ startLine and endLine (of the passage in the file, from 1), truncated (the body
 goes on), updatedAt (RFC 3339), ageDays, stale {reason, detail} (when it is
 old, or names what a trusted workspace does not have), pinned, status (active,
 superseded, expired), score, and why: a list of
-{field, term, match} with match in exact, fold, part, prefix, gram.
+{field, term, match} with match in exact, fold, part, prefix, gram, semantic.
 `
 
 const recallJSONHelp = `
---json prints one object: query, strategy (none, heuristic, model), status
+--json prints one object: query, strategy (none, heuristic, hybrid,
+model), status
 (delivered, no_relevant_results, and, when the model failed and nothing was
 found without it, timed_out or failed), documents, retracted (refs of fast
 documents that the model withdrew), degraded (a list of {reason, detail}),

@@ -14,6 +14,7 @@ import (
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
+	"github.com/memls/memls/recall/meaning"
 	"github.com/memls/memls/recall/model"
 )
 
@@ -87,6 +88,17 @@ func (f *filterFlags) query(text string, most int) (recall.Query, error) {
 type modelFlags struct {
 	url, name, keyEnv string
 	timeout           time.Duration
+	embedding         embeddingFlags
+}
+
+// embeddingFlags name an embedding model.
+type embeddingFlags struct{ name, url, keyEnv string }
+
+func (f *embeddingFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "embedding-model", "", "find by meaning, too: `NAME` of an embedding model at --model-url or --embedding-url")
+	flags.StringVar(&f.url, "embedding-url", "", "base `URL` of the embedding model's endpoint, when it is another")
+	flags.StringVar(&f.keyEnv, "embedding-key-env", "", "environment `VARIABLE` that holds the key of --embedding-url")
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
@@ -95,16 +107,24 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "model", "", "`NAME` of the model at that endpoint")
 	flags.StringVar(&f.keyEnv, "model-key-env", "", "environment `VARIABLE` that holds the endpoint's key")
 	flags.DurationVar(&f.timeout, "model-timeout", recall.SelectorCeiling, "wait at most this `DURATION` for the model")
-	cmd.MarkFlagsRequiredTogether("model-url", "model")
 }
 
 // config checks the flags; named is false when they name no model. A key never
 // stands on the command line, where everybody can read it.
 func (f *modelFlags) config() (cfg model.Config, named bool, err error) {
-	if f.url == "" {
-		if f.name != "" || f.keyEnv != "" {
-			return cfg, false, usage(errors.New("--model and --model-key-env need --model-url"))
-		}
+	e := &f.embedding
+	switch {
+	case f.url == "" && (f.name != "" || f.keyEnv != ""):
+		return cfg, false, usage(errors.New("--model and --model-key-env need --model-url"))
+	case e.name == "" && (e.url != "" || e.keyEnv != ""):
+		return cfg, false, usage(errors.New("--embedding-url and --embedding-key-env need --embedding-model"))
+	case e.name != "" && f.url == "" && e.url == "":
+		return cfg, false, usage(errors.New("--embedding-model needs --embedding-url or --model-url"))
+	case e.keyEnv != "" && e.url == "":
+		return cfg, false, usage(errors.New("--embedding-key-env needs --embedding-url; that of --model-url is --model-key-env"))
+	case f.url != "" && f.name == "" && e.name == "":
+		return cfg, false, usage(errors.New("--model-url needs --model, or --embedding-model"))
+	case f.url == "" || f.name == "":
 		return cfg, false, nil
 	}
 	if f.timeout < time.Millisecond || f.timeout > recall.SelectorCeiling {
@@ -146,17 +166,66 @@ func modelError(err error) error {
 	return usage(err)
 }
 
+// embedder makes a client of the embedding model, or nil when none is named. Nothing
+// is sent.
+func (f *modelFlags) embedder(opts ...model.Option) (meaning.Embedder, error) {
+	if _, _, err := f.config(); err != nil || f.embedding.name == "" {
+		return nil, err
+	}
+	e, url, env, flag := &f.embedding, f.embedding.url, f.embedding.keyEnv, "embedding-key-env"
+	if url == "" {
+		url, env, flag = f.url, f.keyEnv, "model-key-env"
+	}
+	cfg := model.Config{BaseURL: url, EmbeddingName: e.name}
+	if env != "" {
+		if cfg.Key = os.Getenv(env); cfg.Key == "" {
+			return nil, usagef("--%s: the environment has no %s", flag, env)
+		}
+	}
+	m, err := model.NewEmbedder(cfg, opts...)
+	if err != nil {
+		return nil, f.embeddingError(err)
+	}
+	return m, nil
+}
+
+// embeddingError names the flag of the setting that is wrong.
+func (f *modelFlags) embeddingError(err error) error {
+	var s *model.SettingError
+	switch {
+	case !errors.As(err, &s):
+	case s.Setting == model.SettingEmbedding:
+		return usagef("--embedding-model: %s", s.Problem)
+	case s.Setting == model.SettingBaseURL && f.embedding.url != "":
+		return usagef("--embedding-url: %s", s.Problem)
+	}
+	return modelError(err)
+}
+
 // options are the flags as a server takes them, or nil when they name no model.
 // The key may still come from the client.
 func (f *modelFlags) options() (*lsp.ModelOptions, error) {
 	cfg, named, err := f.config()
-	if err != nil || !named {
+	if err != nil || !named && f.embedding.name == "" {
 		return nil, err
 	}
-	if err := cfg.Check(); err != nil { // a wrong URL is better told now than at the first recall
-		return nil, modelError(err)
+	o := &lsp.ModelOptions{
+		BaseURL: f.url, Name: cfg.Name, APIKeyEnv: f.keyEnv, RequestTimeoutMs: int(f.timeout.Milliseconds()),
+		EmbeddingName: f.embedding.name, EmbeddingBaseURL: f.embedding.url, EmbeddingAPIKeyEnv: f.embedding.keyEnv,
 	}
-	return &lsp.ModelOptions{
-		BaseURL: cfg.BaseURL, Name: cfg.Name, APIKeyEnv: f.keyEnv, RequestTimeoutMs: int(f.timeout.Milliseconds()),
-	}, nil
+	if named { // a wrong URL is better told now than at the first recall
+		if err := cfg.Check(); err != nil {
+			return nil, modelError(err)
+		}
+	}
+	if o.EmbeddingName != "" {
+		at := model.Config{BaseURL: o.BaseURL, EmbeddingName: o.EmbeddingName}
+		if o.EmbeddingBaseURL != "" {
+			at.BaseURL = o.EmbeddingBaseURL
+		}
+		if err := at.CheckEmbedding(); err != nil {
+			return nil, f.embeddingError(err)
+		}
+	}
+	return o, nil
 }

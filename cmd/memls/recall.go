@@ -29,7 +29,8 @@ func (p *program) recallCommand() *cobra.Command {
 each with the passage that matched and why it was chosen. It stays silent when
 no memory is about the question. The first two are the fast result, which an
 agent gets at once; the others are the refined one. With a model (--model-url,
---model) the model chooses the refined ones, and may withdraw fast ones.
+--model) the model chooses the refined ones, and may withdraw fast ones. With an
+embedding model (--embedding-model) memories are found by what they mean, too.
 
 Several arguments are one query; the argument - reads it from standard input.
 ` + rootHelp + recallJSONHelp + exitHelp,
@@ -46,6 +47,7 @@ Several arguments are one query; the argument - reads it from standard input.
 	}
 	f.add(cmd, recall.MaxRelevantDocs, recall.MaxRelevantDocs)
 	f.model.add(cmd)
+	f.model.embedding.add(cmd)
 	cmd.Flags().BoolVar(&f.prompt, "prompt", false, "print the block that would be placed in an agent's prompt")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
 	return cmd
@@ -115,11 +117,19 @@ func (p *program) recall(ctx context.Context, f *recallFlags, args []string) (er
 	if err != nil {
 		return err
 	}
-	r.asked = m != nil
+	e, err := f.model.embedder(model.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	r.asked = m != nil || e != nil
 	if r.opened, err = p.open(ctx, &f.roots, scanners(log), log); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	near, err := r.meaning(ctx, p, e, log)
+	if err != nil {
+		return fmt.Errorf("recall: %w", err)
+	}
 
 	began := time.Now()
 	if r.ranking, err = recall.IndexOf(r.snap).Rank(ctx, r.query); err != nil {
@@ -131,7 +141,7 @@ func (p *program) recall(ctx context.Context, f *recallFlags, args []string) (er
 		return err
 	}
 	began = time.Now()
-	r.selection, err = recall.NewEngine(r.catalog, m, f.model.timeout).Settle(ctx, r.snap, r.query, r.ranking, r.fast)
+	r.selection, err = recall.NewEngine(r.catalog, m, f.model.timeout).WithMeaning(near).Settle(ctx, r.snap, r.query, r.ranking, r.fast)
 	if err != nil {
 		return fmt.Errorf("recall: %w", err)
 	}

@@ -29,8 +29,11 @@ func (v *recallPage) fast(r *recalled) error {
 func (v *recallPage) settled(r *recalled) error {
 	v.p.degraded(r)
 	label := "refined"
-	if r.selection.Strategy == recall.StrategyModel {
+	switch r.selection.Strategy {
+	case recall.StrategyModel:
 		label = "refined by the model"
+	case recall.StrategyHybrid:
+		label = "by words and meaning"
 	}
 	for _, h := range r.selection.Hits {
 		v.hit(h, label, r.query.Now)
@@ -162,6 +165,10 @@ func because(why []recall.Why) string {
 			b.WriteString(name + ": ")
 		} else {
 			b.WriteString(", ")
+		}
+		if w.Match == recall.MatchSemantic {
+			b.WriteString("near in meaning")
+			continue
 		}
 		b.WriteString(safeLine(w.Term))
 		if how := matchNames[w.Match]; how != "" {

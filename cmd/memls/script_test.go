@@ -184,13 +184,22 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		"html":  func(c *modeltest.Call) { c.Reply(200, "text/html", "<html><body>Sign in</body></html>") },
 		"stall": func(c *modeltest.Call) { c.Wait(nil) },
 	}
-	step, ok := steps[args[0]]
-	if !ok {
-		ts.Fatalf("no step %q", args[0])
-	}
 	s := modeltest.Start()
 	ts.Defer(s.Close)
-	s.Otherwise(step)
+	switch step, ok := steps[args[0]]; {
+	case ok:
+		s.Otherwise(step)
+	case args[0] == "embed": // each further argument is words that mean the same
+		space := modeltest.Space{Dimension: 96, Common: 1.2}
+		for _, words := range args[1:] {
+			space.Concepts = append(space.Concepts, strings.Split(words, ","))
+		}
+		s.Embeddings(modeltest.Vectors(space.Vector))
+	case args[0] == "embed-fewer":
+		s.Embeddings(modeltest.Status(200, `{"data":[]}`))
+	default:
+		ts.Fatalf("no step %q", args[0])
+	}
 	endpoints.set(ts, s)
 	ts.Setenv("MODEL", s.URL())
 }

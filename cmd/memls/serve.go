@@ -53,6 +53,7 @@ standard output; the log goes to standard error.
 	}
 	addRootFlag(cmd, &f.roots.named)
 	f.model.add(cmd)
+	f.model.embedding.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.poll, "poll", false, "look for changes by polling, where events of the file system are not to be trusted")
 	flags.BoolVar(&f.activity, "activity", false, "keep on this machine what was delivered, and count it for memls stats, also for a client that does not ask for it")

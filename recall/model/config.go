@@ -54,6 +54,8 @@ const (
 	SettingName    Setting = "name"
 	SettingKey     Setting = "apiKeyEnv"
 	SettingTimeout Setting = "requestTimeoutMs"
+
+	SettingEmbedding Setting = "embeddingName"
 )
 
 // SettingError is a config that cannot work.
@@ -113,7 +115,10 @@ func (c Config) baseURL() (*url.URL, error) {
 		return nil, errors.New("must not have a query or fragment")
 	}
 	// People paste the full address of the method from a vendor's page.
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	u.Path = strings.TrimRight(u.Path, "/")
+	for _, method := range []string{"/chat/completions", "/embeddings"} {
+		u.Path = strings.TrimSuffix(u.Path, method)
+	}
 	u.RawPath = ""
 	return u, nil
 }

@@ -55,6 +55,8 @@ type Error struct {
 	Err error
 	// RetryAfter is how long the endpoint asked to be left alone; 0 when it did not.
 	RetryAfter time.Duration
+	// Status is the HTTP status of an answer that is a failure, else 0.
+	Status int
 }
 
 func (e *Error) Error() string { return "model " + e.Kind.String() + ": " + e.Detail }
@@ -99,7 +101,7 @@ func (c *Client) explain(caller, bounded context.Context, r Request, err error) 
 	failure := &Error{Kind: kind, Detail: c.line.clean(detail), Err: cause}
 	var failed *httpError
 	if errors.As(err, &failed) {
-		failure.RetryAfter = failed.wait
+		failure.RetryAfter, failure.Status = failed.wait, failed.status
 	}
 	return failure
 }
@@ -154,7 +156,7 @@ func (c *Client) classifyStatus(e *httpError) (Kind, string, error) {
 			what = "the endpoint wants a key and none is named"
 		}
 	case http.StatusNotFound:
-		what = "the endpoint knows no model " + c.name + ", or is no chat endpoint"
+		what = "the endpoint knows no model " + c.name + ", or serves no " + c.serves
 	case http.StatusTooManyRequests:
 		what = "the endpoint wants fewer requests"
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
@@ -197,6 +199,9 @@ func (c *Client) classifyTransport(err error) (Kind, string, error) {
 	// What is left is an answer that decodes into no completion.
 	if inner := errors.Unwrap(err); inner != nil {
 		cause = inner
+	}
+	if c.serves != servesChat {
+		return Invalid, "the answer is not one of " + c.serves, cause
 	}
 	return Invalid, "the answer is not a chat completion", cause
 }

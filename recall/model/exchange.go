@@ -51,7 +51,8 @@ func (e *bodyError) Unwrap() error { return e.err }
 // hands on only whole, bounded bodies of successful answers.
 type exchange struct {
 	http  *http.Client
-	extra []byte // JSON object whose members are added to the body
+	extra []byte                   // JSON object whose members are added to the body
+	trim  func(body []byte) []byte // takes out what the library need not have sent; nil: nothing
 	pause func(context.Context, time.Duration) error
 	idle  time.Duration
 
@@ -64,6 +65,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	if x.trim != nil {
+		body = x.trim(body)
 	}
 	body = splice(body, x.extra)
 	for attempt := 0; ; attempt++ {

@@ -77,10 +77,17 @@ func (u *Usage) add(o openai.Usage) {
 	u.CompletionTokens += max(0, o.CompletionTokens)
 }
 
+// What a client may be made for.
+const (
+	servesChat       = "chat"
+	servesEmbeddings = "embeddings"
+)
+
 // Client asks one model at one endpoint. It is safe for concurrent use and
 // remembers for its lifetime what the endpoint turned out to understand.
 type Client struct {
 	name     string
+	serves   string // what it is asked for: chat, embeddings
 	endpoint string
 	keyless  bool
 	timeout  time.Duration
@@ -150,6 +157,7 @@ func New(cfg Config, opts ...Option) (*Client, error) {
 	api.BaseURL = base.String()
 	return &Client{
 		name:     cfg.Name,
+		serves:   servesChat,
 		endpoint: base.String(),
 		keyless:  cfg.Key == "",
 		timeout:  cfg.Timeout,

@@ -58,9 +58,11 @@ export interface SwitchOption {
 
 export interface ModelOptions {
   baseURL: string;
-  name: string;
+  name?: string;
   apiKeyEnv?: string;
   embeddingName?: string;
+  embeddingBaseURL?: string;
+  embeddingApiKeyEnv?: string;
   requestTimeoutMs?: number;
   price?: ModelPrice;
 }
@@ -417,7 +419,7 @@ export interface StatusResult {
   discovered: DiscoveredPlace[];
   notes: string[];
   model: ModelStatus;
-  embeddings: ModelStatus;
+  embeddings: EmbeddingStatus;
   plans: number;
   tasks: number;
   process: ProcessStatus;
@@ -483,6 +485,19 @@ export interface ModelStatus {
   state: "none" | "configured" | "ready" | "failing";
   name?: string;
   detail?: string;
+}
+
+export interface EmbeddingStatus {
+  state: "none" | "configured" | "indexing" | "ready" | "failing";
+  name?: string;
+  detail?: string;
+  vectors?: number;
+  total?: number;
+  withheld?: number;
+  refused?: number;
+  dimension?: number;
+  bytes?: number;
+  floor?: number;
 }
 
 export interface ProcessStatus {

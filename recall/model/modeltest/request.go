@@ -13,6 +13,7 @@ type Request struct {
 	Header       http.Header
 	Body         []byte
 	Chat         Chat
+	Embedding    Embedding // of a request to the embeddings method
 }
 
 // Chat is the decoded body of a chat completion request. Pointers are nil for

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 )
 
@@ -25,9 +26,11 @@ type Server struct {
 	mu        sync.Mutex
 	script    []Step
 	otherwise Step
-	seen      []Request
-	active    int
-	peak      int
+	// embeddings answers requests to the embeddings method.
+	embeddings Step
+	seen       []Request
+	active     int
+	peak       int
 }
 
 // backlog is how many signals Arrived and Gone hold for a slow reader; more
@@ -37,10 +40,11 @@ const backlog = 1024
 // Start starts a server that answers {"ids":[]} until told otherwise.
 func Start() *Server {
 	s := &Server{
-		closing:   make(chan struct{}),
-		arrived:   make(chan Request, backlog),
-		gone:      make(chan Request, backlog),
-		otherwise: IDs(),
+		closing:    make(chan struct{}),
+		arrived:    make(chan Request, backlog),
+		gone:       make(chan Request, backlog),
+		otherwise:  IDs(),
+		embeddings: Vectors(Space{Dimension: 64, Common: 1}.Vector),
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -130,7 +134,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req := Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
 	// A body of another shape leaves Chat empty; tests look at Body then.
-	_ = json.Unmarshal(body, &req.Chat)
+	if !isEmbedding(req.Path, body, &req.Embedding) {
+		_ = json.Unmarshal(body, &req.Chat)
+	}
 
 	step := s.enter(req)
 	defer s.leave()
@@ -154,6 +160,9 @@ func (s *Server) enter(req Request) Step {
 	s.seen = append(s.seen, req)
 	s.active++
 	s.peak = max(s.peak, s.active)
+	if strings.HasSuffix(req.Path, EmbeddingsPath) {
+		return s.embeddings
+	}
 	if len(s.script) == 0 {
 		return s.otherwise
 	}
