@@ -3,7 +3,7 @@ local H = {}
 local child_mt = {}
 
 -- A wait that is over as soon as what is waited for is there; this long only when it never comes.
-H.patience = 15000
+H.patience = tonumber(vim.env.MEMLS_TEST_PATIENCE) or 20000
 
 ---@param path string
 ---@param text string
@@ -61,6 +61,7 @@ H.notes = {
 ---@field columns? integer
 ---@field env? table<string, string>
 ---@field args? string[]
+---@field memory? boolean the workspace holds so many files that it lies in memory where that can be
 
 --- An editor in a fresh workspace whose path has spaces and letters beyond ASCII.
 ---@param o? Options
@@ -114,6 +115,29 @@ function H.editor(o)
   return child
 end
 
+--- A model endpoint that chooses memories by title, once `go` was called.
+---@param ... string titles
+---@return { options: table, go: fun() }
+function H.model(...)
+  local dir = vim.fn.tempname()
+  vim.fn.mkdir(dir, 'p')
+  local process = vim.system({ vim.v.progpath, '--clean', '-l', vim.fn.getcwd() .. '/tests/model.lua', dir, ... })
+  H.processes = H.processes or {}
+  table.insert(H.processes, process)
+  assert(
+    vim.wait(H.patience, function()
+      return vim.uv.fs_stat(dir .. '/port') ~= nil
+    end, 10),
+    'the model endpoint does not start'
+  )
+  return {
+    options = { model = { baseURL = ('http://127.0.0.1:%s/v1'):format(H.read(dir .. '/port')), name = 'selector' } },
+    go = function()
+      H.write(dir .. '/go', '')
+    end,
+  }
+end
+
 --- A set whose editors are stopped after each case.
 function H.set()
   return MiniTest.new_set({
@@ -122,8 +146,13 @@ function H.set()
         for _, child in ipairs(H.children or {}) do
           child.stop()
           vim.fn.delete(child.base, 'rf')
+          vim.uv.fs_rmdir('/dev/shm/memls-' .. vim.uv.os_getpid())
         end
         H.children = {}
+        for _, process in ipairs(H.processes or {}) do
+          process:kill('sigkill')
+        end
+        H.processes = {}
       end,
     },
   })
@@ -137,7 +166,7 @@ function child_mt.wait(child, expression, what)
       ('waited in vain for %s\nnotes: %s\nscreen:\n%s'):format(
         what or expression,
         vim.inspect(child.lua_get('_G.notes')),
-        tostring(child.get_screenshot())
+        child.screen()
       ),
       2
     )
@@ -209,6 +238,11 @@ function child_mt.choose(child, index)
       end]],
     { index }
   )
+end
+
+--- The text of the window of surfaced memories, however its lines are broken.
+function child_mt.surfaced(child)
+  return child.buffer('memls://surfaced')
 end
 
 --- The lines of the buffer whose name holds a text.

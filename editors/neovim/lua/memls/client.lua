@@ -408,9 +408,8 @@ function M.request(method, params, callback, buf, before)
     local client = request.id and alive(request.client)
     if client then
       call(client, 'cancel_request', request.id)
-    else
-      request.answer(failure('cancelled', 'cancelled'))
     end
+    request.answer(failure('cancelled', 'cancelled')) -- Neovim keeps what a server says to that to itself
   end
   M.get(buf, function(err, client)
     if err or request.answered then

@@ -62,7 +62,8 @@ local function targets_at(buf, range, use)
       textDocument = { uri = vim.uri_from_bufnr(buf) },
       range = {
         start = { line = range[1] - 1, character = 0 },
-        ['end'] = { line = range[2] - 1, character = vim.str_utfindex(last) },
+        -- Its bytes are no less than its characters in any encoding; what lies behind a line's end means its end.
+        ['end'] = { line = range[2] - 1, character = #last },
       },
       context = { diagnostics = {}, only = { 'refactor.forget' } },
     }
@@ -396,6 +397,10 @@ end
 ---@param command table as |nvim_create_user_command()| gives it
 function M.run(command)
   local name, text = vim.trim(command.args):match('^(%S*)%s*(.*)$')
+  local bang = command.bang
+  if name:sub(-1) == '!' then -- it is easily written behind the sub-command
+    name, bang = name:sub(1, -2), true
+  end
   if name == '' then
     name = 'recall'
   end
@@ -411,7 +416,7 @@ function M.run(command)
   end
   sub.run({
     text = text,
-    bang = command.bang,
+    bang = bang,
     range = command.range > 0 and { command.line1, command.line2 } or nil,
     buf = vim.api.nvim_get_current_buf(),
   })
@@ -422,7 +427,7 @@ end
 ---@return string[]
 function M.complete(lead, line)
   local before = line:match('Memls!?%s+(.*)$') or ''
-  local name = before:match('^(%S+)%s')
+  local name = before:match('^([%w_]+)!?%s')
   local candidates = names()
   if name then
     candidates = M.subcommands[name] and M.subcommands[name].words or {}

@@ -64,6 +64,8 @@ local function check_root(root)
     health.ok(('%s: %s, changes noticed by %s'):format(where, counts, root.watch.mode))
   elseif root.state == 'untrusted' then
     health.warn(where .. ': not read, since the workspace is not trusted', ':Memls trust')
+  elseif root.state == 'missing' and root.profile then
+    health.info(where .. ': not there yet; the first memory of its scope makes it')
   elseif root.state == 'loading' then
     health.info(where .. ': being read; ' .. counts)
   else
@@ -81,7 +83,7 @@ local function check_root(root)
       ':Memls status names each and says why'
     )
   end
-  if root.watch.reason then
+  if root.watch.reason and root.state ~= 'missing' then
     health.warn(where .. ': ' .. util.clean(root.watch.reason), {
       'changes are noticed late',
       'on Linux more watches help: sysctl fs.inotify.max_user_watches, fs.inotify.max_user_instances',

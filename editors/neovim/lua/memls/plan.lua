@@ -80,13 +80,8 @@ local function show_list(review)
     page:add({ util.clean(warning), 'MemlsProblem' })
   end
   local apply = ('a apply %d of %d'):format(chosen, #review.items)
-  page:add({
-    ('%s%s  <Space> choose  <CR> show  D discard  q leave  in the text: do, dp take or refuse a hunk'):format(
-      apply,
-      review.purge and ' for good' or ''
-    ),
-    'MemlsHelp',
-  })
+  local purge = review.purge and ' for good' or ''
+  page:add({ ('%s%s  <Space> choose  <CR> show  D discard  q leave  do, dp: a hunk'):format(apply, purge), 'MemlsHelp' })
   page:show(review.list, ns)
 end
 
@@ -153,7 +148,10 @@ local function show(review, index)
   end
   for _, side in ipairs({ 'left', 'right' }) do
     local buf = review[side]
-    vim.bo[buf].filetype = both and 'markdown' or 'diff'
+    local filetype = both and 'markdown' or 'diff'
+    if vim.bo[buf].filetype ~= filetype then
+      vim.bo[buf].filetype = filetype
+    end
     vim.api.nvim_win_call(review.wins[side], function()
       vim.cmd(both and 'diffthis' or 'diffoff')
       vim.wo.foldenable = both

@@ -12,6 +12,9 @@ local shown = 10
 ---@param root table `RootStatus`
 local function show_root(page, root)
   local group = root.state == 'ready' and 'MemlsRefined' or 'MemlsProblem'
+  if root.state == 'missing' and root.profile then -- a place for the first memory of its scope
+    group = 'MemlsMeta'
+  end
   page:add({ util.clean(root.scope) .. ' ', 'MemlsTitle' }, { util.clean(vim.fn.fnamemodify(root.path, ':~')) })
   page:add(
     { '  ' },
@@ -21,7 +24,7 @@ local function show_root(page, root)
     { root.readOnly and ' · read only' or '', 'MemlsMeta' },
     { ' · changes by ' .. util.clean(root.watch.mode), 'MemlsMeta' }
   )
-  if root.watch.reason then
+  if root.watch.reason and root.state ~= 'missing' then
     page:add({ '  ' .. util.clean(root.watch.reason), 'MemlsProblem' })
   end
   for i = 1, math.min(#root.skipped, shown) do

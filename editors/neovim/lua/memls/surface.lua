@@ -375,14 +375,19 @@ keys = {
   },
 }
 
---- The keys of the window, for a person.
+--- Shows the keys of the window.
 function M.help()
-  local lines = {}
+  local page = float.page()
   for _, key in ipairs(keys) do
     local names = type(key[1]) == 'table' and table.concat(key[1], ' ') or key[1]
-    table.insert(lines, ('%-8s %s'):format(names, key[2]))
+    page:add({ ('%-8s '):format(names), 'MemlsTitle' }, { key[2] })
   end
-  vim.api.nvim_echo({ { table.concat(lines, '\n') } }, false, {})
+  local buf = float.buffer('keys', 'memls')
+  local win = float.open(buf, true)
+  page:show(buf, ns)
+  float.map(buf, { 'q', '<Esc>', 'g?' }, 'close', function()
+    vim.api.nvim_win_close(win, true)
+  end)
 end
 
 --- Opens the window, or goes to it.

@@ -32,11 +32,13 @@ function M.item(document)
   }
 end
 
---- A searcher: each call gives up the search before it, so that of what is typed only the newest is answered.
+--- A searcher: each call gives up the search before it, so that of what is typed only the newest is answered; the others get an error of
+--- the kind `cancelled`.
 ---@param opts memls.PickOptions
 ---@return fun(query: string, callback: fun(err: memls.Error?, items: memls.PickItem[], total: integer))
 function M.searcher(opts)
   local pending ---@type memls.Request?
+  local asked = 0
   local buf = vim.api.nvim_get_current_buf()
   return function(query, callback)
     if pending then
@@ -46,10 +48,12 @@ function M.searcher(opts)
     if vim.trim(query) == '' then -- an empty search finds nothing: the list stands for it
       method, params = 'memory/list', { limit = most, inactive = opts.inactive or false }
     end
-    local own
-    own = client.request(method, params, function(err, result)
-      if pending == own then
-        pending = nil
+    asked = asked + 1
+    local own = asked
+    local request = client.request(method, params, function(err, result)
+      -- An answer that came before it could be given up is as if it had been.
+      if not err and own ~= asked then
+        err = { kind = 'cancelled', message = 'cancelled' }
       end
       if err then
         return callback(err, {}, 0)
@@ -57,7 +61,7 @@ function M.searcher(opts)
       local items = vim.tbl_map(M.item, result.documents)
       callback(nil, items, result.total or #items + (result.cursor and 1 or 0))
     end, buf)
-    pending = own
+    pending = request
   end
 end
 
