@@ -21,7 +21,7 @@ export TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd6
 export FUZZTIME ?= 10s
 export GO
 
-.PHONY: build test gofmt cross lint unit hosts neovim vscode vsix fuzz bench soak cover fmt tools clean help
+.PHONY: build test gofmt cross lint unit hosts clients neovim vscode vsix fuzz bench soak cover fmt tools clean help
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/memls
@@ -45,6 +45,9 @@ unit:
 
 hosts:
 	@.ci/hosts
+
+clients:
+	@.ci/clients
 
 neovim:
 	@.ci/neovim
