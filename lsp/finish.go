@@ -128,7 +128,11 @@ func (f *features) close(s *session, t *turn, p *FinishParams) *FinishResult {
 	}
 	settings := f.s.Settings()
 	result.Extract = schedule(f.opt.Extract, skip, settings.Extract, len(p.Messages) > 0, &done)
-	result.Dream = schedule(f.opt.Dream, skip, settings.Dream, true, &done)
+	dream := f.opt.Dream
+	if dream == nil {
+		dream = f.dreamAfter
+	}
+	result.Dream = schedule(dream, skip, settings.Dream, true, &done)
 	return result
 }
 

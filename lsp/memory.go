@@ -137,6 +137,7 @@ func (f *features) register() error {
 	}
 	maps.Copy(methods, f.changeMethods())
 	maps.Copy(methods, f.taskMethods())
+	maps.Copy(methods, f.dreamMethods())
 	for name, m := range methods {
 		if err := f.s.Register(name, m); err != nil {
 			return err

@@ -69,3 +69,19 @@ type TaskChangedParams struct {
 	Detail   string       `json:"detail"`
 	Progress TaskProgress `json:"progress"`
 }
+
+// DreamParams are the params of memory/dream.
+type DreamParams struct {
+	Scope  string `json:"scope"`
+	Folder string `json:"folder,omitzero"`
+	Force  bool   `json:"force,omitzero"` // skips the gates of time and sessions
+}
+
+// DreamResult is the result of memory/dream.
+type DreamResult struct {
+	Plan      *Plan         `json:"plan,omitzero"`      // what waits for a person
+	Operation *Operation    `json:"operation,omitzero"` // what was made at once, with the write policy auto
+	Skipped   []SkippedWork `json:"skipped"`
+	Task      string        `json:"task,omitzero"`
+	Usage     *UsageCounts  `json:"usage,omitzero"`
+}

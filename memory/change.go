@@ -81,6 +81,13 @@ type Edit struct {
 	Why      []Ground
 	Score    float64
 	Evidence []string
+
+	// Carrier is the memory that carries on what a delete removes. It must do so
+	// still when the change is made.
+	Carrier *Document
+	// Needs are the refs of files whose changes in the same draft must be made with
+	// this one, or before it.
+	Needs []string
 }
 
 // Ground is why a change was proposed: the term that met a field.
@@ -113,6 +120,9 @@ type Change struct {
 	Replace   []Replacement `json:"replace,omitempty"` // of an update, in the text of Base
 	Text      []byte        `json:"text,omitempty"`    // of a create
 	DropEmpty bool          `json:"dropEmpty,omitempty"`
+
+	Carrier *Carrier `json:"carrier,omitempty"` // see [Edit]
+	Needs   []string `json:"needs,omitempty"`
 }
 
 // Path is the name of the changed file in the file system.

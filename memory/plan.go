@@ -91,6 +91,7 @@ func (s *Store) change(b *bases, e Edit) (*Change, error) {
 	c := &Change{
 		Action: e.Action, RootID: root.ID, Real: root.Real, Rel: rel, Ref: encodeRef(root.Prefix, rel), DropEmpty: e.DropEmpty,
 		Reason: e.Reason, Why: e.Why, Score: e.Score, Evidence: e.Evidence,
+		Carrier: carrierOf(e.Carrier), Needs: slices.Clone(e.Needs),
 	}
 	refs := []string{c.Ref}
 	if e.Entry != nil {
@@ -216,10 +217,19 @@ func (s *Store) Apply(ctx context.Context, id string, o ApplyOptions) (*Operatio
 	if err != nil {
 		return nil, err
 	}
+	chosen, err := p.choose(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.complete(chosen); err != nil {
+		return nil, err
+	}
 	j.check = func(*locked) error {
 		// Somebody else may have applied it while the lock was waited for.
-		_, err := s.Plan(id)
-		return err
+		if _, err := s.Plan(id); err != nil {
+			return err
+		}
+		return s.carried(chosen)
 	}
 	home, err := s.homeOf(p)
 	if err != nil {

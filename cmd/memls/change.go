@@ -41,6 +41,7 @@ type changer struct {
 	store  *memory.Store
 	keeper *memory.Keeper
 	roots  []string // as they were named
+	served func() []*memory.Root
 }
 
 // openChanger opens the memory to change it. m lets a model choose what a query
@@ -83,6 +84,7 @@ func (c *changer) start(ctx context.Context, m recall.Model, log *slog.Logger) e
 		}
 		return all
 	}
+	c.served = roots
 	c.store, err = memory.NewStore(memory.StoreOptions{
 		State: state, Roots: roots, Snapshot: c.catalog.Snapshot, Log: log,
 		Secrets: func(before, after string) []string { return memory.SecretRules(memory.AddedSecrets(before, after)) },

@@ -103,7 +103,7 @@ is used, by every command but serve.
 	complete(root, "log-level", logLevels...)
 	root.Version = currentBuild().Version // makes --version
 	root.SetVersionTemplate(currentBuild().String() + "\n")
-	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.explainCommand(), p.rememberCommand(), p.forgetCommand(), p.plansCommand(),
+	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.explainCommand(), p.rememberCommand(), p.forgetCommand(), p.dreamCommand(), p.plansCommand(),
 		p.applyCommand(), p.undoCommand(), p.logCommand(), p.serveCommand(), p.statsCommand(), p.evalCommand(), p.versionCommand())
 	strictHelp(root)
 	return root

@@ -772,6 +772,7 @@ export interface ExtractParams {
 export interface DreamParams {
   scope: Scope;
   folder?: string;
+  force?: boolean;
 }
 
 /** What background work ends with: a plan in the inbox, or an operation where policy lets it act, and what was left out. */
