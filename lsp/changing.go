@@ -218,7 +218,7 @@ func OperationOf(op *memory.Operation) *Operation {
 		Changes: []OperationChange{}, Usage: UsageOf(op.Usage), Warnings: op.Warnings,
 	}
 	for _, c := range op.Changes {
-		out.Changes = append(out.Changes, OperationChange{Ref: c.Ref, Action: string(c.Action), From: c.From, To: c.To})
+		out.Changes = append(out.Changes, OperationChange{Ref: c.Ref, Action: string(c.Action), From: c.From, To: c.To, Purged: c.Purged})
 	}
 	return out
 }

@@ -77,9 +77,10 @@ type Operation struct {
 // OperationChange is what an operation did to one file.
 type OperationChange struct {
 	Ref    string `json:"ref"`
-	Action string `json:"action"`        // create, update, delete
-	From   string `json:"from,omitzero"` // the version before; absent for a new file
-	To     string `json:"to,omitzero"`   // the version after; absent when the file is gone
+	Action string `json:"action"`          // create, update, delete
+	From   string `json:"from,omitzero"`   // the version before; absent for a new file
+	To     string `json:"to,omitzero"`     // the version after; absent when the file is gone
+	Purged bool   `json:"purged,omitzero"` // the file was erased for good since, and ref does not name it any more
 }
 
 // RememberParams are the params of memory/remember.

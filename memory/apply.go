@@ -34,6 +34,9 @@ type job struct {
 	// released.
 	check func(*locked) error
 	done  func(*locked, *record) error
+	// late makes the job once the roots are locked; without files there is nothing
+	// to do.
+	late func(context.Context) (job, error)
 }
 
 // goal is one file of a job.
@@ -64,7 +67,7 @@ func (s *Store) commit(ctx context.Context, j job) (*Operation, error) {
 		roots = append(roots, s.ownRoots()...)
 	}
 	op, err := s.commitLocked(ctx, j, roots)
-	if err != nil {
+	if err != nil || op == nil {
 		return nil, err
 	}
 	if s.opt.Applied != nil {
@@ -103,6 +106,11 @@ func (s *Store) commitLocked(ctx context.Context, j job, roots []*Root) (*Operat
 			return nil, err
 		}
 	}
+	if j.late != nil {
+		if j, err = s.decided(ctx, l, j); err != nil || len(j.files) == 0 {
+			return nil, err
+		}
+	}
 	b := &bases{disk: s.disk, open: map[string]*folder{}}
 	defer b.close()
 	r, err := s.prepare(j, b)
@@ -116,9 +124,11 @@ func (s *Store) commitLocked(ctx context.Context, j job, roots []*Root) (*Operat
 	}
 	op := r.Operation
 	op.Purged = j.purge
-	if op.Warnings, err = s.carryOut(ctx, l, b, r, works); err != nil {
+	warnings, err := s.carryOut(ctx, l, b, r, works)
+	if err != nil {
 		return nil, err
 	}
+	op.Warnings = append(r.notes, warnings...)
 	if j.done != nil {
 		if err := j.done(l, r); err != nil {
 			op.Warnings = append(op.Warnings, err.Error())
@@ -130,6 +140,20 @@ func (s *Store) commitLocked(ctx context.Context, j job, roots []*Root) (*Operat
 		}
 	}
 	return &op, nil
+}
+
+// decided is the job that is made under the lock.
+func (s *Store) decided(ctx context.Context, l *locked, j job) (job, error) {
+	j, err := j.late(ctx)
+	if err != nil {
+		return j, err
+	}
+	for _, t := range j.files {
+		if l.state(t.root.ID) == nil {
+			return j, fmt.Errorf("a change of the %s root was decided under the lock of another", t.root.Prefix)
+		}
+	}
+	return j, s.admit(j.files)
 }
 
 // prepare reads what there is and compares it with what is expected. It makes
@@ -158,6 +182,9 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 			continue
 		}
 		r.addRoot(t.root)
+		if f.note != "" {
+			r.notes = append(r.notes, f.note)
+		}
 		if c.After != nil {
 			c.Former = j.former[f.Root+":"+f.Rel]
 		}
@@ -166,7 +193,11 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 		r.Changes = append(r.Changes, Applied{Ref: t.ref, Action: f.Action, From: f.Base, To: f.To})
 	}
 	if stale != nil {
-		return nil, refuse(j.stale, stale, "%d of the files to be changed are not as they were", len(stale))
+		what := "a file that is to be changed is not as it was"
+		if len(stale) > 1 {
+			what = fmt.Sprintf("%d of the files that are to be changed are not as they were", len(stale))
+		}
+		return nil, refuse(j.stale, stale, "%s: %s", what, strings.Join(stale[:min(len(stale), maxLeftOut)], ", "))
 	}
 	if r.Files == nil {
 		return nil, refuse(cmp.Or(j.stale, RefusedConflict), nil, "there is nothing left to change")
@@ -186,7 +217,7 @@ func (r *record) addRoot(root *Root) {
 
 // prepareFile is what becomes of one file; nil when it stays as it is.
 func (s *Store) prepareFile(j job, t goal, b *bases) (*fileRecord, *content, error) {
-	raw, info, err := b.read(t.root, t.rel)
+	raw, info, err := b.readToChange(t.root, t.rel, t.ref)
 	absent := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !absent {
 		return nil, nil, err
@@ -222,6 +253,9 @@ func (s *Store) prepareFile(j job, t goal, b *bases) (*fileRecord, *content, err
 	}
 	if f.Base == f.To {
 		return nil, nil, nil
+	}
+	if info != nil {
+		f.note = linked(t.ref, info, f.Action)
 	}
 	if len(c.After) > MaxFileBytes {
 		return nil, nil, refuse(RefusedTooLarge, []string{t.ref}, "the file would be larger than %d bytes", MaxFileBytes)
@@ -377,6 +411,25 @@ func (b *bases) read(root *Root, rel string) ([]byte, fs.FileInfo, error) {
 	}
 	defer in.close()
 	return in.read(path.Base(rel))
+}
+
+// readToChange is read of a file that is to be changed: one that is
+// write-protected is refused.
+func (b *bases) readToChange(root *Root, rel, ref string) ([]byte, fs.FileInfo, error) {
+	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, _, err := base.enter(path.Dir(rel), false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.close()
+	raw, info, err := in.read(path.Base(rel))
+	if err == nil {
+		err = in.protected(ref, info)
+	}
+	return raw, info, err
 }
 
 // missing are the directories on the way to dir that do not exist.

@@ -182,6 +182,9 @@ type Applied struct {
 	Action Action `json:"action"`
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
+	// Purged says that the file was erased for good since; Ref does not name it
+	// any more.
+	Purged bool `json:"purged,omitempty"`
 }
 
 // ApplyOptions say how a plan is applied.

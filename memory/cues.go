@@ -2,6 +2,7 @@ package memory
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -53,6 +54,21 @@ type cue struct {
 	scope Scope
 }
 
+// in is where a cue stands in a text; -1 where it does not. Hangul writes
+// particles onto the last word.
+func (c *cue) in(ws []string) int {
+	last := c.words[len(c.words)-1]
+	if r, _ := utf8.DecodeRuneInString(last); !unicode.Is(unicode.Hangul, r) {
+		return indexRun(ws, c.words)
+	}
+	for i := 0; i+len(c.words) <= len(ws); i++ {
+		if end := i + len(c.words) - 1; slices.Equal(ws[i:end], c.words[:len(c.words)-1]) && strings.HasPrefix(ws[end], last) {
+			return i
+		}
+	}
+	return -1
+}
+
 // cueWords say the type of a memory, or whose it is. They are explicit: a text
 // without one is about the user.
 var cueWords = []struct {
@@ -60,8 +76,37 @@ var cueWords = []struct {
 	scope  Scope
 	phrase string
 }{
-	{scope: ScopeTeam, phrase: `for the team|for our team|team rule|team convention|everyone on the team|für das team|im team gilt|pour l'équipe|para el equipo|para a equipe|per il team|voor het team|för teamet|dla zespołu|pro tým|takım için|tiimille|для команды|для команди|για την ομάδα|للفريق|टीम के लिए|cho cả nhóm|untuk tim|สำหรับทีม|团队|團隊|チーム|팀 규칙|팀에서는`},
-	{scope: ScopeProject, phrase: `in this project|for this project|in this repo|in this repository|for this repo|in this codebase|this project uses|in diesem projekt|für dieses projekt|in diesem repo|dans ce projet|pour ce projet|dans ce dépôt|en este proyecto|para este proyecto|neste projeto|para este projeto|in questo progetto|per questo progetto|in dit project|i det här projektet|i dette prosjektet|w tym projekcie|v tomto projektu|bu projede|tässä projektissa|в этом проекте|для этого проекта|у цьому проєкті|в този проект|σε αυτό το έργο|في هذا المشروع|בפרויקט הזה|इस प्रोजेक्ट में|trong dự án này|di proyek ini|ในโปรเจกต์นี้|这个项目|本项目|在项目中|這個專案|このプロジェクト|이 프로젝트`},
+	{scope: ScopeTeam, phrase: `for the team|for our team|for the whole team|for my team|team rule|team convention|team convention is|
+		team-wide|everyone on the team|everyone in the team|everybody on the team|the team agreed|our team agreed|as a team we|in our team|in the team we|
+		für das team|für unser team|für das ganze team|für alle im team|im team gilt|in unserem team|teamweit|teamregel|pour l'équipe|pour notre équipe|
+		pour toute l'équipe|dans notre équipe|règle d'équipe|para el equipo|para todo el equipo|para nuestro equipo|en nuestro equipo|en el equipo usamos|
+		regla del equipo|para a equipe|para toda a equipe|para o time|para a equipa|na nossa equipe|em nossa equipe|no nosso time|regra da equipe|per il team|
+		per il nostro team|per la squadra|nel nostro team|regola del team|voor het team|voor ons team|voor het hele team|in ons team|för teamet|för hela teamet|
+		i vårt team|for teamet|for hele teamet|i teamet vårt|i vores team|dla zespołu|dla całego zespołu|w naszym zespole|pro tým|pro celý tým|v našem týmu|
+		takım için|ekip için|ekibimiz için|takımımızda|ekibimizde|tiimille|koko tiimille|tiimissämme|a csapatnak|a csapat számára|a csapatunkban|для команды|
+		для всей команды|для нашей команды|в нашей команде|для команди|для всієї команди|у нашій команді|за екипа|за целия екип|в нашия екип|για την ομάδα|
+		για όλη την ομάδα|στην ομάδα μας|للفريق|لفريقنا|في فريقنا|لكل الفريق|לצוות|לכל הצוות|בצוות שלנו|टीम के लिए|पूरी टीम के लिए|हमारी टीम में|cho cả nhóm|
+		cho nhóm|cho cả đội|trong nhóm của chúng ta|untuk tim|untuk seluruh tim|di tim kami|สำหรับทีม|สำหรับทั้งทีม|ในทีมของเรา|团队规定|团队约定|给团队|对团队|全团队|整个团队|我们团队|
+		在团队中|团队里|團隊規定|團隊約定|給團隊|對團隊|整個團隊|我們團隊|チームのルール|チームの決まり|チームでは|チーム全員|チーム全体|チーム向け|うちのチーム|私たちのチーム|팀 규칙|팀에서는|팀 전체|우리 팀|팀을 위해|팀원 모두`},
+	{scope: ScopeProject, phrase: `in this project|for this project|in this repo|in this repository|for this repo|for this repository|in this codebase|for this codebase|in our project|
+		in the project|for the project|this project uses|this repo uses|in this workspace|project-wide|in diesem projekt|für dieses projekt|in diesem repo|
+		im projekt|für das projekt|in unserem projekt|dieses projekt nutzt|dieses projekt verwendet|dans ce projet|pour ce projet|dans ce dépôt|pour ce dépôt|
+		dans notre projet|ce projet utilise|en este proyecto|para este proyecto|en este repositorio|en nuestro proyecto|este proyecto usa|neste projeto|
+		para este projeto|neste repositório|no nosso projeto|este projeto usa|in questo progetto|per questo progetto|in questo repository|nel nostro progetto|
+		questo progetto usa|in dit project|voor dit project|in deze repo|in ons project|i det här projektet|för det här projektet|i detta projekt|
+		i dette prosjektet|i dette projekt|for dette prosjektet|for dette projekt|w tym projekcie|dla tego projektu|w tym repozytorium|v tomto projektu|
+		pro tento projekt|bu projede|bu proje için|bu depoda|tässä projektissa|tälle projektille|ebben a projektben|ehhez a projekthez|в этом проекте|
+		для этого проекта|в этом репозитории|у цьому проєкті|для цього проєкту|у цьому проекті|в този проект|за този проект|σε αυτό το έργο|για αυτό το έργο|
+		في هذا المشروع|لهذا المشروع|בפרויקט הזה|לפרויקט הזה|בפרויקט זה|इस प्रोजेक्ट में|इस प्रोजेक्ट के लिए|इस परियोजना में|trong dự án này|cho dự án này|
+		di proyek ini|untuk proyek ini|dalam proyek ini|ในโปรเจกต์นี้|สำหรับโปรเจกต์นี้|ในโครงการนี้|这个项目|本项目|该项目|在项目中|这个仓库|這個專案|本專案|這個項目|このプロジェクト|本プロジェクト|
+		このリポジトリ|이 프로젝트|이 저장소|우리 프로젝트`},
+	{scope: ScopeUser, phrase: `for me|for me personally|for myself|in all my projects|in every project of mine|in all projects|across all projects|across my projects|
+		everywhere i work|für mich|in allen meinen projekten|in allen projekten|pour moi|dans tous mes projets|para mí|en todos mis proyectos|para mim|
+		em todos os meus projetos|per me|in tutti i miei progetti|voor mij|in al mijn projecten|för mig|i alla mina projekt|for meg|for mig|
+		i alle mine projekter|i alle prosjektene mine|dla mnie|we wszystkich moich projektach|pro mě|ve všech mých projektech|benim için|tüm projelerimde|
+		minulle|kaikissa projekteissani|nekem|minden projektemben|для меня|во всех моих проектах|для мене|у всіх моїх проєктах|за мен|във всичките ми проекти|
+		για μένα|σε όλα τα έργα μου|بالنسبة لي|في كل مشاريعي|בשבילי|בכל הפרויקטים שלי|मेरे लिए|मेरे सभी प्रोजेक्ट में|cho tôi|trong mọi dự án của tôi|
+		untuk saya|di semua proyek saya|สำหรับฉัน|ในทุกโปรเจกต์ของฉัน|对我来说|我的所有项目|我所有的项目|對我來說|我所有的專案|私の場合|すべてのプロジェクトで|全プロジェクトで|저에게는|모든 프로젝트에서`},
 	{typ: TypeReference, phrase: `dashboard|runbook|ticket|wiki page|documented at|docs are at|documentation is at|link to|dokumentiert unter|documenté dans|documentado en|документация|документація|τεκμηρίωση|文档在|文件在|ドキュメント|문서는`},
 	{typ: TypeFeedback, phrase: `always|never|don't|do not|please|avoid|stop doing|make sure to|immer|niemals|nie|bitte|vermeide|toujours|jamais|ne fais pas|évite|s'il te plaît|siempre|nunca|no hagas|evita|por favor|sempre|não faça|evite|mai|per favore|altijd|nooit|alsjeblieft|alltid|aldrig|aldri|zawsze|nigdy|proszę|vždy|nikdy|prosím|her zaman|asla|lütfen|aina|älä koskaan|mindig|soha|всегда|никогда|пожалуйста|избегай|завжди|ніколи|будь ласка|винаги|πάντα|ποτέ|μην|παρακαλώ|دائما|لا تستخدم|من فضلك|תמיד|לעולם לא|בבקשה|हमेशा|कभी नहीं|कृपया|luôn luôn|không bao giờ|selalu|jangan|ห้าม|เสมอ|总是|總是|永远|永遠|从不|不要|请勿|必须|常に|必ず|決して|しないで|항상|절대|하지 마`},
 	{typ: TypeProject, phrase: `deadline|release|milestone|sprint|incident|roadmap|freeze|our goal|we decided|stichtag|frist|meilenstein|échéance|livraison|jalon|fecha límite|lanzamiento|prazo|scadenza|rilascio|termin wydania|termín|son tarih|määräaika|дедлайн|релиз|реліз|инцидент|προθεσμία|الموعد النهائي|समय सीमा|hạn chót|tenggat|กำหนดส่ง|截止|发布|里程碑|締め切り|リリース|마감|출시|릴리스`},
@@ -112,6 +157,11 @@ func withoutLead(text string) string {
 	return text
 }
 
+// onlyLead tells whether a text asks to remember and says nothing to remember.
+func onlyLead(text string) bool {
+	return leadPattern().FindString(text) == text || tailPattern().FindString(text) == text
+}
+
 // leadEnds tells whether a lead that ends at a place is not the beginning of a
 // longer word. Hebrew and the scripts without spaces write it together.
 func leadEnds(text string, at int) bool {
@@ -126,21 +176,22 @@ func leadEnds(text string, at int) bool {
 var address = regexp.MustCompile(`(?i)\b(?:https?|ssh|git|file)://\S`)
 
 // inferred are the type and the scope that a text says of itself: by an address,
-// or by the first cue in it. Empty where it says nothing.
+// or by the first cue in it, of several at one place the longest. Empty where it
+// says nothing.
 func inferred(text string) (typ string, scope Scope) {
 	if address.MatchString(text) {
 		typ = TypeReference
 	}
 	ws := words(text)
-	first := len(ws) + 1
+	typAt, scopeAt, length := len(ws)+1, len(ws)+1, 0
 	for _, c := range cues() {
-		i := indexRun(ws, c.words)
+		i := c.in(ws)
 		switch {
 		case i < 0:
-		case c.scope != "" && scope == "":
-			scope = c.scope
-		case c.typ != "" && typ != TypeReference && i < first:
-			typ, first = c.typ, i
+		case c.scope != "" && (i < scopeAt || i == scopeAt && len(c.words) > length):
+			scope, scopeAt, length = c.scope, i, len(c.words)
+		case c.typ != "" && typ != TypeReference && i < typAt:
+			typ, typAt = c.typ, i
 		}
 	}
 	return typ, scope

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 )
 
@@ -46,7 +47,19 @@ func (d *disk) call(op, name string, f func() error) error {
 			return &fs.PathError{Op: op, Path: name, Err: err}
 		}
 	}
-	return f()
+	return at(f(), name)
+}
+
+// at gives an error of the file system the whole name of the file: what is opened
+// in a directory knows only the last of it.
+func at(err error, name string) error {
+	switch e := err.(type) { //nolint:errorlint // only the outermost is replaced
+	case *fs.PathError:
+		return &fs.PathError{Op: e.Op, Path: filepath.FromSlash(name), Err: e.Err}
+	case *os.LinkError:
+		return &fs.PathError{Op: e.Op, Path: filepath.FromSlash(name), Err: e.Err}
+	}
+	return err
 }
 
 // folder is an open directory in which files are changed. Names are single

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // onFD calls f with the descriptor of a file that stays open meanwhile.
@@ -52,4 +54,17 @@ func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
+}
+
+// mayWrite tells why this process may not write to a file of a directory.
+func mayWrite(dir *os.File, name string) error {
+	return onFD(dir, func(fd int) error { return unix.Faccessat(fd, name, unix.W_OK, unix.AT_EACCESS) })
+}
+
+// linksOf is how many names a file has.
+func linksOf(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink) //nolint:unconvert // its size depends on the system
+	}
+	return 1
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -43,6 +44,27 @@ func decode(raw []byte, cut bool) decoded {
 		return decodeUTF16(raw, binary.BigEndian, UTF16BE, cut)
 	}
 	return decodeUTF8(raw, cut)
+}
+
+// UndecodableError is a text that is in no encoding of Unicode.
+type UndecodableError struct {
+	At   int    // the place of the first byte that is no part of a character, in the decoded text
+	Text string // what can be read of it, with U+FFFD in the place of the rest
+}
+
+// Error implements error.
+func (e *UndecodableError) Error() string {
+	return fmt.Sprintf("it is no UTF-8 or UTF-16 text (after %s): convert it first", plural(utf8.RuneCountInString(e.Text[:e.At]), "character"))
+}
+
+// DecodeText reads a text that came from outside as a file is read: UTF-8, or
+// UTF-16 by its mark or its looks. The error is an [*UndecodableError].
+func DecodeText(raw []byte) (string, error) {
+	d := decode(raw, false)
+	if d.bad >= 0 {
+		return "", &UndecodableError{At: d.bad, Text: d.text}
+	}
+	return d.text, nil
 }
 
 // sniffed bounds how much of a file is looked at to tell UTF-16 without a mark.

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ type ForgetTools struct {
 	Selector Selector
 	// Content tells whether a word, folded, carries a topic.
 	Content func(word string) bool
+	// Writable tells why a memory cannot be changed now, nil when it can: a query
+	// leaves it out, and says so.
+	Writable func(*Document) error
 }
 
 // Candidate is one thing that a query may mean: a memory, or one of its entries.
@@ -138,7 +142,13 @@ func (d *Draft) forget(snap *Snapshot, chosen []Candidate) error {
 			return refuse(RefusedTooLarge, []string{c.Doc.Ref}, "%s has more than %d bytes, of which only the first are read; change it in an editor", c.Doc.Ref, MaxFileBytes)
 		}
 		e := Edit{Action: ActionDelete, Doc: c.Doc, Reason: "the whole file", Why: c.why, Score: c.score}
-		if c.Entry != NoEntry {
+		switch {
+		case c.Entry == NoEntry:
+			whole = append(whole, c.Doc)
+		case c.last():
+			e.Reason = "its last entry, and with it the file"
+			whole = append(whole, c.Doc)
+		default:
 			n := c.Entry
 			e.Action, e.Entry, e.DropEmpty = ActionUpdate, &n, true
 			e.Replace = []Replacement{{Span: c.removal}}
@@ -146,17 +156,40 @@ func (d *Draft) forget(snap *Snapshot, chosen []Candidate) error {
 			if repeats(c.Doc, c.Doc.Text[c.removal.Start:c.removal.End]) {
 				d.Warnings = append(d.Warnings, c.Ref()+": the title or description of the file repeats it, and stays unless the whole file goes")
 			}
-		} else {
-			whole = append(whole, c.Doc)
 		}
 		d.Edits = append(d.Edits, e)
 	}
+	d.Warnings = append(d.Warnings, emptied(chosen)...)
 	for _, doc := range whole {
 		for _, ref := range linkers(snap, doc) {
 			d.Warnings = append(d.Warnings, ref+" links to "+doc.Ref)
 		}
 	}
 	return nil
+}
+
+// last tells whether nothing is left of a file without an entry.
+func (c *Candidate) last() bool {
+	d := c.Doc
+	return len(Entries(d)) == 1 && !d.Lossy && nothingLeft([]byte(d.Text[:c.removal.Start]+d.Text[c.removal.End:]))
+}
+
+// emptied says of which files all entries are among the candidates, one by one:
+// such a file goes with them.
+func emptied(chosen []Candidate) []string {
+	var out []string
+	count := map[*Document]int{}
+	for i := range chosen {
+		c := &chosen[i]
+		if c.Entry == NoEntry {
+			continue
+		}
+		count[c.Doc]++
+		if n := len(Entries(c.Doc)); n > 1 && count[c.Doc] == n {
+			out = append(out, c.Doc.Ref+" goes with its entries when all of them go")
+		}
+	}
+	return out
 }
 
 // maxLinkers bounds the warnings about links to one memory.
@@ -192,6 +225,8 @@ type forgetter struct {
 	phrase []string // the words of the query
 	terms  []term   // what to look for
 	draft  Draft
+	left   []error // why memories were left out
+	lost   map[*Document]bool
 }
 
 func (f *forgetter) plan(ctx context.Context) (*Draft, error) {
@@ -216,6 +251,9 @@ func (f *forgetter) plan(ctx context.Context) (*Draft, error) {
 		chosen = f.surest(literal)
 	}
 	if len(chosen) == 0 {
+		if r, ok := errors.AsType[*Refusal](errors.Join(f.left...)); ok {
+			return nil, refuse(r.Kind, r.Refs, "what the query means cannot be changed: %s", strings.Join(f.draft.Warnings, "; "))
+		}
 		return nil, refuse(RefusedNotFound, nil, "no memory was found that the query means%s", f.because())
 	}
 	return &f.draft, f.draft.forget(f.snap, chosen)
@@ -357,6 +395,9 @@ func (f *forgetter) literal(ctx context.Context, ranks map[string]float64) ([]Ca
 			readOnly++
 			continue
 		}
+		if len(cs) > 0 && f.leftOut(d) {
+			continue
+		}
 		for _, c := range cs {
 			c.rank = ranks[d.Ref]
 			found = append(found, c)
@@ -368,6 +409,31 @@ func (f *forgetter) literal(ctx context.Context, ranks map[string]float64) ([]Ca
 	slices.SortFunc(found, betterCandidate)
 	return found, nil
 }
+
+// leftOut tells whether a memory that the query may mean cannot be changed now,
+// and notes why. One file never keeps a query from the others.
+func (f *forgetter) leftOut(d *Document) bool {
+	if f.tools.Writable == nil || f.lost[d] {
+		return f.lost[d]
+	}
+	err := f.tools.Writable(d)
+	if err == nil {
+		return false
+	}
+	if f.lost == nil {
+		f.lost = map[*Document]bool{}
+	}
+	f.lost[d] = true
+	if f.left = append(f.left, err); len(f.left) <= maxLeftOut {
+		f.warn("%s is left out: %s", d.Ref, reason(err))
+	} else if len(f.left) == maxLeftOut+1 {
+		f.warn("more memories are left out that cannot be changed now")
+	}
+	return true
+}
+
+// maxLeftOut bounds the warnings about memories that were left out.
+const maxLeftOut = 10
 
 func (f *forgetter) warn(format string, args ...any) {
 	f.draft.Warnings = append(f.draft.Warnings, fmt.Sprintf(format, args...))
@@ -507,6 +573,9 @@ func (f *forgetter) selected(ctx context.Context, literal []Candidate, ranks map
 		}
 		seen[i] = true
 		c := offered[i]
+		if c.score == 0 && f.leftOut(c.Doc) { // literal ones have been asked about
+			continue
+		}
 		c.why = append(c.why, Ground{Field: "body", Term: CleanLine(cmp.Or(c.Summary, c.Doc.Title)), Match: "semantic"})
 		c.score = max(c.score, scoreAll)
 		chosen = append(chosen, c)

@@ -175,6 +175,9 @@ func (s *Store) indexWork(base *folder, u IndexUpdate, temp string) (*work, erro
 		if f.Base == f.To {
 			return nil, nil
 		}
+		if err := base.protected(IndexName, info); err != nil {
+			return nil, err
+		}
 	}
 	w := newWork(f, &content{Before: u.Current, After: next})
 	w.info = info

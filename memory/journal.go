@@ -22,6 +22,7 @@ type record struct {
 	recordHeader
 	contents []content // parallel to Files; nil when they were erased
 	indexes  indexEdits
+	notes    []string // what is to be said of the files to who asked for it; not kept
 }
 
 // indexEdits are what an operation did to indexes, and, for one that takes another
@@ -61,6 +62,8 @@ type fileRecord struct {
 	Temp string `json:"temp"`
 	// Dirs are directories that did not exist before, outermost first.
 	Dirs []string `json:"dirs,omitempty"`
+
+	note string // see record.notes
 }
 
 type content struct {

@@ -57,6 +57,9 @@ const (
 	// catchUp is how long an operation waits until everybody sees it. It takes
 	// that long only when a directory does not answer.
 	catchUp = 5 * time.Second
+	// catchUpLocked is the same for who holds a lock: others wait for that no
+	// longer than defaultLockWait.
+	catchUpLocked = time.Second
 )
 
 // fresh plans with the newest snapshot, and again when a file turns out to be
@@ -111,36 +114,78 @@ func (k *Keeper) Remember(ctx context.Context, q Remember, apply bool) (*Kept, e
 }
 
 func (k *Keeper) remember(ctx context.Context, q Remember, apply bool) (*Kept, error) {
-	r, err := PlanRemember(ctx, k.opt.Snapshot(), k.opt.Roots(), k.opt.Tools().Ranker, q)
+	r, err := k.planned(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	if len(r.Unchanged) > 0 {
 		return &Kept{Unchanged: r.Unchanged}, nil
 	}
-	e := &r.Draft.Edits[0]
-	root := e.Root
-	if e.Action == ActionCreate {
+	if apply {
+		return k.decide(ctx, q, r)
+	}
+	p, err := k.opt.Store.Propose(ctx, r.Draft)
+	return &Kept{Plan: p}, err
+}
+
+// planned is what remembering comes to by what is seen now.
+func (k *Keeper) planned(ctx context.Context, q Remember) (*Remembered, error) {
+	r, err := PlanRemember(ctx, k.opt.Snapshot(), k.opt.Roots(), k.opt.Tools().Ranker, q)
+	if err != nil || len(r.Unchanged) > 0 {
+		return r, err
+	}
+	if e := &r.Draft.Edits[0]; e.Action == ActionCreate {
 		// The folder knows names that the catalog does not.
-		if e.Rel, err = k.opt.Store.FreeName(e.Root, e.Rel); err != nil {
-			return nil, err
+		e.Rel, err = k.opt.Store.FreeName(e.Root, e.Rel)
+	}
+	return r, err
+}
+
+// decide remembers. What was planned tells which root to lock; whether the text
+// is known, and where it goes, is decided while nobody else can write there.
+func (k *Keeper) decide(ctx context.Context, q Remember, r *Remembered) (*Kept, error) {
+	root := r.root()
+	var warnings []string
+	op, err := k.opt.Store.Decide(ctx, root, func(ctx context.Context) (d Draft, err error) {
+		warnings = nil
+		if err := k.caughtUp(ctx); err != nil {
+			warnings = append(warnings, "whether another program has just noted the same could not be looked up: "+err.Error())
 		}
-	} else {
-		root = e.Doc.Root
-	}
-	if !apply {
-		p, err := k.opt.Store.Propose(ctx, r.Draft)
-		return &Kept{Plan: p}, err
-	}
-	op, err := k.opt.Store.Do(ctx, r.Draft)
-	if err != nil {
+		if r, err = k.planned(ctx, q); err != nil || len(r.Unchanged) > 0 {
+			return Draft{}, err
+		}
+		if to := r.root(); to.ID != root.ID || to.Real != root.Real {
+			return Draft{}, refuse(RefusedConflict, nil, "the memories have changed meanwhile")
+		}
+		return r.Draft, nil
+	})
+	switch {
+	case err != nil:
 		return nil, err
+	case op == nil:
+		return &Kept{Unchanged: r.Unchanged}, nil
 	}
-	op.Warnings = append(op.Warnings, r.Draft.Warnings...)
+	op.Warnings = slices.Concat(op.Warnings, r.Draft.Warnings, warnings)
 	if err := k.opt.Store.Unblock(ctx, root, []string{q.Text, withoutLead(q.Text)}); err != nil {
 		op.Warnings = append(op.Warnings, "it stays kept from being learnt again: "+err.Error())
 	}
 	return &Kept{Operation: op}, nil
+}
+
+// root is the one that the draft writes to.
+func (r *Remembered) root() *Root {
+	if e := &r.Draft.Edits[0]; e.Action != ActionCreate {
+		return e.Doc.Root
+	}
+	return r.Draft.Edits[0].Root
+}
+
+// caughtUp waits until the snapshot shows what is on disk, no longer than
+// catchUpLocked.
+func (k *Keeper) caughtUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpLocked)
+	defer cancel()
+	return k.opt.Sync(ctx)
 }
 
 // Forget plans to forget. It changes nothing.
@@ -150,15 +195,44 @@ func (k *Keeper) Forget(ctx context.Context, q Forget) (*Plan, error) {
 	}
 	q.Now = k.opt.Now()
 	var plan *Plan
+	tools := k.opt.Tools()
+	tools.Writable = k.opt.Store.Writable
 	err := k.fresh(ctx, func() error {
-		draft, err := PlanForget(ctx, k.opt.Snapshot(), k.opt.Tools(), q)
+		draft, err := PlanForget(ctx, k.opt.Snapshot(), tools, q)
 		if err != nil {
 			return err
 		}
-		plan, err = k.opt.Store.Propose(ctx, *draft)
+		plan, err = k.proposed(ctx, draft)
 		return err
 	})
 	return plan, err
+}
+
+// proposed keeps a plan. Of what a query found, a file that cannot be planned for
+// is left out; one that has changed is no such file: it is read again.
+func (k *Keeper) proposed(ctx context.Context, draft *Draft) (*Plan, error) {
+	for {
+		plan, err := k.opt.Store.Propose(ctx, *draft)
+		r, refused := errors.AsType[*Refusal](err)
+		if !refused || !draft.Query || r.Kind == RefusedConflict || r.Kind == RefusedNotFound || len(r.Refs) == 0 {
+			return plan, err
+		}
+		rest := draft.without(r.Refs)
+		if len(rest) == 0 || len(rest) == len(draft.Edits) {
+			return plan, err
+		}
+		draft.Edits = rest
+		draft.Warnings = append(draft.Warnings, fmt.Sprintf("%s is left out: %s", strings.Join(r.Refs, ", "), r.Detail))
+	}
+}
+
+// without are the edits of documents that are not named, by their refs or those
+// of their entries.
+func (d *Draft) without(refs []string) []Edit {
+	named := func(e Edit) bool {
+		return e.Doc != nil && slices.ContainsFunc(refs, func(ref string) bool { file, _, _ := strings.Cut(ref, "#"); return file == e.Doc.Ref })
+	}
+	return slices.DeleteFunc(slices.Clone(d.Edits), named)
 }
 
 // Apply applies a plan. What a plan to forget takes away is kept from being

@@ -71,11 +71,16 @@ func (s *rootState) release() {
 // lock takes the locks of roots, in one order for everybody, so that no two
 // wait for each other.
 func (s *Store) lock(ctx context.Context, roots []*Root) (*locked, error) {
+	return s.lockWithin(ctx, roots, s.opt.LockWait)
+}
+
+// lockWithin is lock with a bound of its own.
+func (s *Store) lockWithin(ctx context.Context, roots []*Root, wait time.Duration) (*locked, error) {
 	roots = slices.Clone(roots)
 	slices.SortFunc(roots, func(a, b *Root) int { return cmp.Compare(a.ID, b.ID) })
 	roots = slices.CompactFunc(roots, func(a, b *Root) bool { return a.ID == b.ID })
 	l := &locked{}
-	deadline := time.Now().Add(s.opt.LockWait)
+	deadline := time.Now().Add(wait)
 	for _, r := range roots {
 		state, err := s.lockRoot(ctx, r, deadline)
 		if err != nil {
@@ -90,7 +95,7 @@ func (s *Store) lock(ctx context.Context, roots []*Root) (*locked, error) {
 func (s *Store) lockRoot(ctx context.Context, r *Root, deadline time.Time) (_ *rootState, err error) {
 	folder, err := s.stateFolder(r)
 	if err != nil {
-		return nil, refuseIO(err, nil, "opening the state of a root")
+		return nil, stateRefused(err, "opening the state of a root")
 	}
 	state := &rootState{Root: r, folder: folder}
 	defer func() {
@@ -100,7 +105,7 @@ func (s *Store) lockRoot(ctx context.Context, r *Root, deadline time.Time) (_ *r
 	}()
 	state.lock, err = folder.openLock("lock")
 	if err != nil {
-		return nil, refuseIO(err, nil, "opening the lock of a root")
+		return nil, stateRefused(at(err, folder.path), "opening the lock of a root")
 	}
 	if err := s.await(ctx, r, deadline, state.take); err != nil {
 		return nil, err
@@ -111,6 +116,15 @@ func (s *Store) lockRoot(ctx context.Context, r *Root, deadline time.Time) (_ *r
 // openLock opens a file whose only use is that it can be locked.
 func (f *folder) openLock(name string) (*os.File, error) {
 	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// stateRefused is refuseIO for the state directory, which can be another one.
+func stateRefused(err error, doing string) error {
+	r := refuseIO(err, nil, doing)
+	if r.Kind == RefusedReadOnly {
+		r.Detail += ", or set XDG_STATE_HOME to keep the state elsewhere"
+	}
+	return r
 }
 
 // await tries until the lock is taken, the deadline is over or ctx ends.

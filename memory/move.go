@@ -20,7 +20,7 @@ func (s *Store) MoveDraft(doc *Document, to *Root) (Draft, error) {
 	}
 	b := &bases{disk: s.disk, open: map[string]*folder{}}
 	defer b.close()
-	raw, _, err := b.read(doc.Root, doc.Rel)
+	raw, _, err := b.readToChange(doc.Root, doc.Rel, doc.Ref)
 	if err != nil {
 		return Draft{}, refuseIO(err, refs, "reading "+doc.Ref)
 	}

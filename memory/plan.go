@@ -47,6 +47,31 @@ func (s *Store) Do(ctx context.Context, d Draft) (*Operation, error) {
 	return s.commit(ctx, j)
 }
 
+// Decide is Do with a draft that is made while the lock of a root is held, in
+// which all of its edits lie: what decides about it cannot be changed by another
+// process before it is applied. A draft without edits changes nothing, and then
+// there is no operation.
+func (s *Store) Decide(ctx context.Context, root *Root, draft func(context.Context) (Draft, error)) (*Operation, error) {
+	if err := writable(root, nil); err != nil {
+		return nil, err
+	}
+	j := job{also: []*Root{root}}
+	j.late = func(ctx context.Context) (job, error) {
+		d, err := draft(ctx)
+		if err != nil || len(d.Edits) == 0 {
+			return job{}, err
+		}
+		p, err := s.plan(ctx, d)
+		if err != nil {
+			return job{}, err
+		}
+		late, err := s.job(p, ApplyOptions{})
+		late.plan, late.stale = "", RefusedConflict
+		return late, err
+	}
+	return s.commit(ctx, j)
+}
+
 func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 	now := s.opt.Now().UTC()
 	life := planLife
@@ -66,9 +91,12 @@ func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("planning: %w", err)
 		}
-		c, err := s.change(b, e)
+		c, note, err := s.change(b, e)
 		if err != nil {
 			return nil, err
+		}
+		if note != "" && !slices.Contains(p.Warnings, note) {
+			p.Warnings = append(p.Warnings, note)
 		}
 		c.ID = "c" + strconv.Itoa(i+1)
 		p.Changes = append(p.Changes, *c)
@@ -76,17 +104,17 @@ func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 	return p, nil
 }
 
-// change makes a change of an edit.
-func (s *Store) change(b *bases, e Edit) (*Change, error) {
+// change makes a change of an edit, with what is to be said of its file.
+func (s *Store) change(b *bases, e Edit) (_ *Change, note string, _ error) {
 	root, rel := e.Root, e.Rel
 	if e.Action != ActionCreate {
 		if e.Doc == nil {
-			return nil, errors.New("an edit without its document")
+			return nil, "", errors.New("an edit without its document")
 		}
 		root, rel = e.Doc.Root, e.Doc.Rel
 	}
 	if root == nil {
-		return nil, errors.New("an edit without its root")
+		return nil, "", errors.New("an edit without its root")
 	}
 	c := &Change{
 		Action: e.Action, RootID: root.ID, Real: root.Real, Rel: rel, Ref: encodeRef(root.Prefix, rel), DropEmpty: e.DropEmpty,
@@ -98,26 +126,29 @@ func (s *Store) change(b *bases, e Edit) (*Change, error) {
 		c.Ref += "#" + strconv.Itoa(*e.Entry)
 	}
 	if err := s.admit([]goal{{root: root, rel: rel, ref: c.Ref}}); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	raw, _, err := b.read(root, rel)
+	raw, info, err := b.readToChange(root, rel, c.Ref)
 	absent := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !absent {
-		return nil, refuseIO(err, refs, "reading "+c.Ref)
+		return nil, "", refuseIO(err, refs, "reading "+c.Ref)
 	}
 	if err := c.fill(e, raw, absent); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if s.opt.Secrets != nil && c.Action != ActionDelete {
 		_, next, err := c.result(raw)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if err := secretsIn(s.opt.Secrets, c.Ref, raw, next); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return c, nil
+	if info != nil {
+		note = linked(encodeRef(root.Prefix, rel), info, c.Action)
+	}
+	return c, note, nil
 }
 
 // fill computes what the change does to the bytes that it finds.

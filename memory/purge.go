@@ -230,7 +230,7 @@ func (r *record) redact(f *forgetting, b *bases) error {
 		}
 		name := root.Prefix + ":" + purgedName
 		if i < len(r.Changes) {
-			r.Changes[i].Ref = name
+			r.Changes[i].Ref, r.Changes[i].Purged = name, true
 		}
 		file.Ref, file.Rel, file.Dirs = name, purgedName, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Recovery is what became of an operation that was interrupted.
@@ -48,7 +49,8 @@ func (s *Store) recoverRoot(ctx context.Context, r *Root) ([]Recovery, error) {
 	if err != nil || !known {
 		return nil, err
 	}
-	l, found, err := s.lockRecovered(ctx, []*Root{r})
+	// Who has the lock recovers by itself: there is nothing to wait for.
+	l, found, err := s.lockRecovered(ctx, []*Root{r}, 0)
 	if err != nil {
 		return found, err
 	}
@@ -71,17 +73,18 @@ func (s *Store) hasState(r *Root) (bool, error) {
 
 // lockClean locks roots and recovers what was interrupted in them.
 func (s *Store) lockClean(ctx context.Context, roots []*Root) (*locked, error) {
-	l, _, err := s.lockRecovered(ctx, roots)
+	l, _, err := s.lockRecovered(ctx, roots, s.opt.LockWait)
 	return l, err
 }
 
 // lockRecovered is lockClean with what was recovered. An interrupted operation
-// may concern further roots, which have to be locked too, in order.
-func (s *Store) lockRecovered(ctx context.Context, roots []*Root) (_ *locked, all []Recovery, err error) {
+// may concern further roots, which have to be locked too, in order. wait is how
+// long each attempt may take.
+func (s *Store) lockRecovered(ctx context.Context, roots []*Root, wait time.Duration) (_ *locked, all []Recovery, err error) {
 	const rounds = 8
 	want := roots
 	for range rounds {
-		l, err := s.lock(ctx, want)
+		l, err := s.lockWithin(ctx, want, wait)
 		if err != nil {
 			return nil, all, err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 )
 
 // RefusalKind says, for a program, why a change of memory was refused.
@@ -64,5 +65,26 @@ func refuseIO(err error, refs []string, doing string) *Refusal {
 	case errors.Is(err, fs.ErrPermission), isReadOnlyFS(err):
 		kind = RefusedReadOnly
 	}
-	return &Refusal{Kind: kind, Detail: doing + ": " + reason(err), Refs: refs, Err: err}
+	return &Refusal{Kind: kind, Detail: doing + ": " + placed(kind, err), Refs: refs, Err: err}
+}
+
+// placed words an error of the file system with where it happened, and for what
+// may not be written what can be done about it.
+func placed(kind RefusalKind, err error) string {
+	why := reason(err)
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !filepath.IsAbs(at.Path) {
+		return why
+	}
+	place := at.Path
+	if isTempName(filepath.Base(place)) {
+		place = filepath.Dir(place)
+	}
+	switch {
+	case kind != RefusedReadOnly:
+		return place + ": " + why
+	case isReadOnlyFS(err):
+		return place + " is on a read-only file system"
+	}
+	return place + ": " + why + "; you need the right to write there"
 }

@@ -93,7 +93,11 @@ func PlanRemember(ctx context.Context, snap *Snapshot, roots []*Root, ranker Ran
 	if err != nil {
 		return nil, err
 	}
-	return &Remembered{Draft: Draft{Kind: KindRemember, Session: q.Session, Edits: []Edit{*e}}}, nil
+	d := Draft{Kind: KindRemember, Session: q.Session, Edits: []Edit{*e}}
+	if m.Scope != "" && m.Scope != e.Root.Scope {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the text speaks of the scope %s, and no %s memory can be written to here: it is kept in %s", m.Scope, m.Scope, e.Root.Scope))
+	}
+	return &Remembered{Draft: d}, nil
 }
 
 // rememberer makes one draft.
@@ -118,9 +122,14 @@ func (m *rememberer) read() error {
 	case m.Scope != "" && !m.Scope.Valid():
 		return &Refusal{Kind: RefusedInput, Field: "scope", Detail: fmt.Sprintf("%.40q is none of project, user, team", m.Scope)}
 	}
+	for _, given := range []struct{ field, text string }{{"text", m.Text}, {"type", m.Type}, {"name", m.Name}, {"keywords", strings.Join(m.Keywords, "\n")}} {
+		if !utf8.ValidString(given.text) {
+			return &Refusal{Kind: RefusedInput, Field: given.field, Detail: "it is no UTF-8 text: convert it first"}
+		}
+	}
 	m.body = strings.TrimSpace(withoutLead(cleanText(m.Text)))
 	m.said = words(m.body)
-	if len(m.said) == 0 {
+	if len(m.said) == 0 || onlyLead(m.body) {
 		return &Refusal{Kind: RefusedInput, Field: "text", Detail: "there is nothing to remember in the text"}
 	}
 	typ, scope := inferred(m.body)
@@ -368,12 +377,16 @@ func (m *rememberer) target() (*Root, error) {
 	if m.scoped {
 		return WritableRoot(m.roots, m.Scope, m.Folder)
 	}
+	order := []Scope{ScopeUser, ScopeProject}
+	switch m.Scope {
+	case ScopeTeam: // what is meant for others is nearer to the project than to one of them
+		order = []Scope{ScopeTeam, ScopeProject, ScopeUser}
+	case ScopeProject:
+		order = []Scope{ScopeProject, ScopeUser}
+	}
 	// A root that may not be written to tells more than one that is not there.
 	var why error
-	for _, scope := range []Scope{m.Scope, ScopeUser, ScopeProject} {
-		if scope == "" {
-			continue
-		}
+	for _, scope := range order {
 		r, err := WritableRoot(m.roots, scope, m.Folder)
 		if err == nil {
 			return r, nil

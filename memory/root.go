@@ -238,6 +238,9 @@ func samePath(a, b string) bool {
 
 // reason is an error for a person, without the path that stands beside it.
 func reason(err error) string {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r.Detail
+	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied"

@@ -38,11 +38,15 @@ func words(s string) []string {
 func foldWords(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			return norm.NFC.String(cases.Fold().String(norm.NFKC.String(s)))
+			return norm.NFC.String(oneI.Replace(cases.Fold().String(norm.NFKC.String(s))))
 		}
 	}
 	return strings.ToLower(s)
 }
+
+// oneI makes one letter of the four that Turkic languages have where others have
+// two: İ folds to an i with a point, and a name is written without it elsewhere.
+var oneI = strings.NewReplacer("i\u0307", "i", "ı", "i")
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 

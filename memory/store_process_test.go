@@ -45,6 +45,13 @@ func TestChild(t *testing.T) {
 		for n := range 30 {
 			appendLine(t, s.Store, s, n%2, fmt.Sprintf("child-%d", n))
 		}
+	case "remember":
+		h := (&house{shop: reopen(t, base), clock: time.Now()}).neighbour()
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\n') // all begin at once
+		for _, text := range rememberers {
+			h.remember(memory.Remember{Text: text})
+		}
 	case "hold":
 		s := reopen(t, base)
 		err := s.holding(func() {

@@ -9,6 +9,7 @@ import (
 	"github.com/memls/memls/memory/vectors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,14 +66,14 @@ func (p *program) openChanger(ctx context.Context, f *changeFlags, m recall.Mode
 		return nil, errors.Join(usage(errors.New("the built-in sample memory cannot be changed; name yours with --root DIR")), o.close())
 	}
 	c := &changer{opened: o, p: p, out: out, roots: f.roots.named}
-	if err := c.start(ctx, m, log); err != nil {
+	if err := c.start(m, log); err != nil {
 		return nil, errors.Join(err, o.close())
 	}
 	return c, nil
 }
 
-// start makes the store and finishes what a crash interrupted.
-func (c *changer) start(ctx context.Context, m recall.Model, log *slog.Logger) error {
+// start makes the store.
+func (c *changer) start(m recall.Model, log *slog.Logger) error {
 	state, err := memory.StateHome()
 	if err != nil {
 		return failure(err)
@@ -106,16 +107,25 @@ func (c *changer) start(ctx context.Context, m recall.Model, log *slog.Logger) e
 			return activity.Open(state).Forget(ctx, root.ID, refs)
 		},
 	})
+	return nil
+}
+
+// recover finishes what a crash interrupted. Commands that only show what was
+// changed leave it to the next change: they need no right to write.
+func (c *changer) recover(ctx context.Context) error {
 	recovered, err := c.store.Recover(ctx)
 	for _, r := range recovered {
 		what := "taken back"
 		if r.Finished {
 			what = "finished"
 		}
-		fmt.Fprintf(c.p.stderr, "memls: a %s that was interrupted was %s: %s\n", r.Kind, what, safeLine(strings.Join(r.Refs, ", ")))
+		fmt.Fprintf(c.p.stderr, "memls: an operation that was interrupted (%s) was %s: %s\n", r.Kind, what, safeLine(strings.Join(r.Refs, ", ")))
 	}
 	if err != nil {
 		return refusal(err)
+	}
+	if len(recovered) == 0 {
+		return nil
 	}
 	return c.catalog.Sync(ctx)
 }
@@ -130,14 +140,26 @@ func refusal(err error) error {
 	switch r.Kind {
 	case memory.RefusedNotFound:
 		return &exitError{exitNothing, shown}
-	case memory.RefusedByIO, memory.RefusedLocked:
-		return failure(shown)
+	case memory.RefusedInput, memory.RefusedSecret, memory.RefusedTooLarge, memory.RefusedEscape:
+		return usage(shown)
 	}
-	return usage(shown)
+	// What was asked for is sound, and cannot be done here, or now.
+	return failure(shown)
 }
 
 // changed runs a command that changes memories, with everything that it opened.
-func (p *program) changed(ctx context.Context, f *changeFlags, m recall.Model, run func(*changer) error) (err error) {
+func (p *program) changed(ctx context.Context, f *changeFlags, m recall.Model, run func(*changer) error) error {
+	return p.shown(ctx, f, m, func(c *changer) error {
+		if err := c.recover(ctx); err != nil {
+			return err
+		}
+		return run(c)
+	})
+}
+
+// shown runs a command that shows what was or can be changed, and changes nothing
+// itself.
+func (p *program) shown(ctx context.Context, f *changeFlags, m recall.Model, run func(*changer) error) (err error) {
 	c, err := p.openChanger(ctx, f, m)
 	if err != nil {
 		return err
@@ -181,11 +203,14 @@ func visible(line string) string {
 	}, line)
 }
 
-// planned prints a plan. Numbers stand before the changes when one has to be
-// chosen.
-func (p *page) planned(plan *memory.Plan, numbered bool) {
+// planned prints a plan, or only some of its changes, by their numbers from 1.
+// The numbers stand before the changes when one has to be chosen.
+func (p *page) planned(plan *memory.Plan, numbered bool, only []int) {
 	for i := range plan.Changes {
 		c := &plan.Changes[i]
+		if only != nil && !slices.Contains(only, i+1) {
+			continue
+		}
 		label := ""
 		if numbered {
 			label = fmt.Sprintf("%d  ", i+1)

@@ -14,9 +14,10 @@ const (
 )
 
 const exitHelp = `
-Exit codes: 0 found, or done; 1 nothing found (eval: below the figure asked
-for; status: no root can be read; serve: the connection ended without a
-shutdown); 2 wrong usage or bad input; 3 the environment failed.`
+Exit codes: 0 found, or done; 1 nothing found or done, or you said no (eval:
+below the figure asked for; status: no root can be read; doctor: something is
+wrong; serve: the connection ended without a shutdown); 2 wrong usage or bad
+input; 3 it cannot be done here or now.`
 
 // exitError ends the program with a code. Without an err nothing is printed:
 // what there was to say has been said.

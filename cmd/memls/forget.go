@@ -18,7 +18,7 @@ type forgetFlags struct {
 	changeFlags
 	modelFlags
 	refs, scopes []string
-	only         []int
+	only         []string
 	limit        int
 	yes, purge   bool
 }
@@ -54,7 +54,7 @@ then the operation is printed.
 	flags.StringArrayVar(&f.refs, "ref", nil, "forget exactly `REF`; may be repeated")
 	flags.StringSliceVar(&f.scopes, "scope", nil, "only memories of this `SCOPE`: project, user, team; may be repeated")
 	flags.IntVar(&f.limit, "limit", memory.DefaultForgetLimit, fmt.Sprintf("propose at most `N`, 1 to %d", memory.MaxForgetLimit))
-	flags.IntSliceVar(&f.only, "only", nil, "of what is proposed, only these `NUMBERS`, from 1")
+	flags.StringSliceVar(&f.only, "only", nil, "of what is proposed, only these `NUMBERS`, from 1, as 1,3 or 2-4, or all")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
 	flags.BoolVar(&f.purge, "purge", false, "keep no trace of it: it cannot be undone")
 	completeScopes(cmd)
@@ -101,7 +101,11 @@ func (p *program) forget(ctx context.Context, f *forgetFlags, args []string) err
 	if err != nil {
 		return err
 	}
-	return p.changed(ctx, &f.changeFlags, m, func(c *changer) error {
+	with := p.changed
+	if f.json && !f.yes {
+		with = p.shown
+	}
+	return with(ctx, &f.changeFlags, m, func(c *changer) error {
 		plan, err := c.keeper.Forget(ctx, q)
 		if err != nil {
 			return err
@@ -124,17 +128,23 @@ func (p *program) forget(ctx context.Context, f *forgetFlags, args []string) err
 // chosen are the ids of the changes to make; none when the person said no.
 func (f *forgetFlags) chosen(c *changer, plan *memory.Plan) ([]string, error) {
 	several := plan.Query && len(plan.Changes) > 1
-	if !f.json {
-		c.out.planned(plan, several)
+	var numbers []int
+	var err error
+	if len(f.only) > 0 {
+		if numbers, err = chosenNumbers(strings.Join(f.only, ","), len(plan.Changes)); err != nil {
+			return nil, err
+		}
 	}
-	numbers := f.only
+	if !f.json {
+		c.out.planned(plan, several, numbers)
+	}
 	switch {
-	case len(numbers) == 0 && several && f.yes:
+	case len(f.only) == 0 && several && f.yes:
 		if err := c.p.print(c.out); err != nil {
 			return nil, err
 		}
 		return nil, usagef("the query may mean %d things: say which with --only", len(plan.Changes))
-	case len(numbers) == 0 && several:
+	case len(f.only) == 0 && several:
 		answer, err := c.answer(fmt.Sprintf("Which shall be forgotten%s? [1-%d, all, none] ", f.forGood(), len(plan.Changes)))
 		if err != nil {
 			return nil, err
@@ -142,24 +152,19 @@ func (f *forgetFlags) chosen(c *changer, plan *memory.Plan) ([]string, error) {
 		if numbers, err = chosenNumbers(answer, len(plan.Changes)); err != nil {
 			return nil, err
 		}
-	case len(numbers) == 0:
-		numbers = everyNumber(len(plan.Changes))
-		if !f.yes {
-			ok, err := c.agreed(fmt.Sprintf("Forget this%s?", f.forGood()))
+	default:
+		question := fmt.Sprintf("Forget number %s%s?", numbersText(numbers), f.forGood())
+		if len(f.only) == 0 {
+			numbers, question = everyNumber(len(plan.Changes)), fmt.Sprintf("Forget this%s?", f.forGood())
+		}
+		if len(numbers) > 0 && !f.yes {
+			ok, err := c.agreed(question)
 			if err != nil {
 				return nil, err
 			}
 			if !ok {
 				numbers = nil
 			}
-		}
-	case !f.yes:
-		ok, err := c.agreed(fmt.Sprintf("Forget number %s%s?", numbersText(numbers), f.forGood()))
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			numbers = nil
 		}
 	}
 	if len(numbers) == 0 {
@@ -168,9 +173,6 @@ func (f *forgetFlags) chosen(c *changer, plan *memory.Plan) ([]string, error) {
 	}
 	var ids []string
 	for _, n := range numbers {
-		if n < 1 || n > len(plan.Changes) {
-			return nil, usagef("there is no number %d among 1 to %d", n, len(plan.Changes))
-		}
 		ids = append(ids, plan.Changes[n-1].ID)
 	}
 	return ids, nil
@@ -183,9 +185,9 @@ func (f *forgetFlags) forGood() string {
 	return ""
 }
 
-// chosenNumbers reads an answer such as "1, 3", "2-4" or "all".
+// chosenNumbers reads a choice such as "1, 3", "2-4" or "all".
 func chosenNumbers(answer string, most int) ([]int, error) {
-	switch answer {
+	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "", "none", "no", "n":
 		return nil, nil
 	case "all":

@@ -42,7 +42,11 @@ func (p *program) plans(ctx context.Context, f *plansFlags, ids []string) error 
 	if f.discard && len(ids) == 0 {
 		return usagef("--discard needs the ids of plans")
 	}
-	return p.changed(ctx, &f.changeFlags, nil, func(c *changer) error {
+	with := p.shown
+	if f.discard {
+		with = p.changed
+	}
+	return with(ctx, &f.changeFlags, nil, func(c *changer) error {
 		plans, err := c.store.Plans()
 		if err != nil {
 			return err
@@ -83,7 +87,7 @@ func (c *changer) listPlans(plans []*memory.Plan, whole bool) error {
 			c.out.styled(styleDim, fmt.Sprintf("%s, made %s, until %s", count(len(plan.Changes), "change"), local(plan.CreatedAt), local(plan.ExpiresAt))))
 		if whole {
 			c.out.printf("\n")
-			c.out.planned(plan, false)
+			c.out.planned(plan, false, nil)
 			continue
 		}
 		for i := range plan.Changes {
@@ -150,7 +154,9 @@ func (p *program) apply(ctx context.Context, f *applyFlags, id string) error {
 		if o.Edits == nil {
 			o.Edits = map[string]string{}
 		}
-		o.Edits[change] = string(text)
+		if o.Edits[change], err = memory.DecodeText(text); err != nil {
+			return usage(fmt.Errorf("%s: %w", file, err))
+		}
 	}
 	return p.changed(ctx, &f.changeFlags, nil, func(c *changer) error {
 		op, err := c.keeper.Apply(ctx, id, o)
@@ -209,8 +215,13 @@ func (p *program) undo(ctx context.Context, f *undoFlags, args []string) error {
 		}
 		if !f.yes {
 			c.operation(last)
-			if ok, err := c.agreed("Take this back?"); err != nil || !ok {
+			ok, err := c.agreed("Take this back?")
+			if err != nil {
 				return err
+			}
+			if !ok {
+				fmt.Fprintln(p.stderr, "memls: nothing was taken back")
+				return exit(exitNothing)
 			}
 		}
 		return c.undo(ctx, last.ID, f.json)
@@ -276,7 +287,7 @@ func (p *program) log(ctx context.Context, f *logFlags) error {
 	if f.limit < 1 || f.limit > maxLogLimit {
 		return usagef("--limit %d is not within 1 to %d", f.limit, maxLogLimit)
 	}
-	return p.changed(ctx, &f.changeFlags, nil, func(c *changer) error {
+	return p.shown(ctx, &f.changeFlags, nil, func(c *changer) error {
 		ops, more, err := c.store.Operations(f.limit)
 		if err != nil {
 			return err
@@ -316,6 +327,10 @@ func (c *changer) operation(op *memory.Operation) {
 	}
 	c.out.printf("%s  %s  %s\n", c.out.styled(styleBold, op.ID), op.Kind, c.out.styled(styleDim, local(op.At)+"; "+state))
 	for _, ch := range op.Changes {
-		c.out.hanging("  ", past(ch.Action)+" "+visible(ch.Ref))
+		what := past(ch.Action) + " " + visible(ch.Ref)
+		if ch.Purged {
+			what = past(ch.Action) + " a memory that is erased since"
+		}
+		c.out.hanging("  ", what)
 	}
 }

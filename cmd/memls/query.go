@@ -23,23 +23,39 @@ import (
 const maxStdin = 32 << 20
 
 // question makes the query of the arguments: all of them, or standard input
-// when the only one is "-".
+// when the only one is "-". What cannot be decoded in it names nothing.
 func (p *program) question(args []string) (string, error) {
-	query := strings.Join(args, " ")
+	query, err := p.words(args, "query")
+	if bad, ok := errors.AsType[*memory.UndecodableError](err); ok {
+		query, err = bad.Text, nil
+	}
+	return query, err
+}
+
+// words are the text of the arguments: all of them, or standard input in any
+// encoding of Unicode when the only one is "-". what names it in errors, of which
+// a [memory.UndecodableError] is one.
+func (p *program) words(args []string, what string) (string, error) {
+	text, from := strings.Join(args, " "), "the "+what
+	raw := []byte(text)
 	if len(args) == 1 && args[0] == "-" {
-		raw, err := io.ReadAll(io.LimitReader(p.stdin, maxStdin+1))
-		if err != nil {
-			return "", failure(fmt.Errorf("read the query from standard input: %w", err))
+		from += " on standard input"
+		var err error
+		if raw, err = io.ReadAll(io.LimitReader(p.stdin, maxStdin+1)); err != nil {
+			return "", failure(fmt.Errorf("read the %s from standard input: %w", what, err))
 		}
 		if len(raw) > maxStdin {
-			return "", usagef("the query on standard input is longer than %d MiB", maxStdin>>20)
+			return "", usagef("%s is longer than %d MiB", from, maxStdin>>20)
 		}
-		query = string(raw)
 	}
-	if strings.TrimSpace(query) == "" {
-		return "", usage(errors.New("the query is empty"))
+	text, err := memory.DecodeText(raw)
+	if err != nil {
+		return "", usage(fmt.Errorf("%s: %w", from, err))
 	}
-	return query, nil
+	if strings.TrimSpace(text) == "" {
+		return "", usagef("the %s is empty", what)
+	}
+	return text, nil
 }
 
 // filterFlags narrow what is searched and how it is shown.

@@ -32,7 +32,12 @@ Several arguments are one text; the argument - reads it from standard input.
 		Example: `  memls remember "the staging database is rebuilt every Monday" --root .memory
   memls remember --scope user --type feedback "always run the linter first" --root user=$HOME/notes
   git log -1 --format=%B | memls remember - --name "Last release" --root .memory`,
-		Args: queryArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no text: say what to remember")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return worked(p.remember(cmd.Context(), &f, args))
 		},
@@ -51,11 +56,15 @@ Several arguments are one text; the argument - reads it from standard input.
 }
 
 func (p *program) remember(ctx context.Context, f *rememberFlags, args []string) error {
-	text, err := p.question(args)
+	text, err := p.words(args, "text")
 	if err != nil {
 		return err
 	}
-	return p.changed(ctx, &f.changeFlags, nil, func(c *changer) error {
+	with := p.changed
+	if f.dryRun {
+		with = p.shown
+	}
+	return with(ctx, &f.changeFlags, nil, func(c *changer) error {
 		kept, err := c.keeper.Remember(ctx, memory.Remember{
 			Text: text, Scope: memory.Scope(f.scope), Type: f.typ, Name: f.name, Keywords: f.keywords,
 		}, !f.dryRun)
@@ -65,7 +74,7 @@ func (p *program) remember(ctx context.Context, f *rememberFlags, args []string)
 		case f.json:
 			return p.printJSON(lsp.RememberResultOf(kept))
 		case kept.Plan != nil:
-			c.out.planned(kept.Plan, false)
+			c.out.planned(kept.Plan, false, nil)
 			return p.print(c.out)
 		case kept.Operation != nil:
 			return c.done(kept.Operation, false)
