@@ -89,6 +89,9 @@ type secretRule struct {
 	line    bool
 	// check looks closer at a match; nil takes all.
 	check func(secretMatch) bool
+	// scan finds what no pattern does, in a part of the text; then there is no
+	// pattern.
+	scan func(text string, within Span) []Span
 }
 
 func (r *secretRule) hinted(lower string) bool {
@@ -97,6 +100,12 @@ func (r *secretRule) hinted(lower string) bool {
 
 // find appends the credentials that the rule finds within a part of the text.
 func (r *secretRule) find(found []Secret, text string, within Span) []Secret {
+	if r.scan != nil {
+		for _, s := range r.scan(text, within) {
+			found = append(found, Secret{Rule: r.name, Span: s})
+		}
+		return found
+	}
 	for _, at := range r.pattern.FindAllStringSubmatchIndex(text[within.Start:within.End], -1) {
 		for i := range at {
 			if at[i] >= 0 {

@@ -93,6 +93,8 @@ func contextRules() []secretRule {
 			pattern: regexp.MustCompile(`(?i)\b(?:bearer|basic)\s{1,3}([A-Za-z0-9+/_.~-]{20,}={0,2})`)},
 		{name: "high-entropy-assignment", line: true, hints: secretWords, value: 2, check: assigned,
 			pattern: regexp.MustCompile(`(?i)([a-z0-9_.-]*(?:` + names + `)[a-z0-9_-]*)["'\x60*\]]{0,3}\s{0,3}(?::=|=>|==?|:|：|＝|\s(?:is|ist|est|es|é|è|är|jest|это|は|是)\s)\s{0,3}[*_]{0,2}\s{0,1}(?:f?["'\x60]{1,3})?([^\s"'\x60<>,;()\[\]{}，。；]{8,})`)},
+		{name: "high-entropy-assignment", line: true, hints: secretWords, scan: inProse},
+		{name: "high-entropy-assignment", hints: []string{"|"}, scan: func(text string, _ Span) []Span { return inTables(text) }},
 		{name: "high-entropy-assignment", line: true, hints: secretWords, value: 2, check: assigned,
 			pattern: regexp.MustCompile(`(?i)(--[a-z0-9_-]*(?:` + names + `)[a-z0-9_-]*)\s{1,3}["']?([^\s"'\x60<>,;()\[\]{}]{8,})`)},
 	}
@@ -102,10 +104,14 @@ func contextRules() []secretRule {
 // notes in.
 var secretWords = []string{
 	"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "api_key", "api-key", "apikey", "api key", "access_key", "access-key", "accesskey",
-	"access key", "private_key", "private-key", "privatekey", "auth_key", "authkey", "signing_key", "signing-key", "signingkey",
+	"access key", "secret key", "pass phrase", "private_key", "private-key", "privatekey", "auth_key", "authkey", "signing_key", "signing-key", "signingkey",
 	"encryption_key", "encryption-key", "encryptionkey", "master_key", "master-key", "masterkey", "credential",
-	"passwort", "kennwort", "geheimnis", "mot de passe", "contraseña", "senha", "parola d'ordine", "wachtwoord", "lösenord", "hasło", "heslo", "salasana", "şifre",
-	"пароль", "секрет", "токен", "κωδικός", "密码", "密碼", "口令", "密钥", "パスワード", "暗証番号", "비밀번호", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड", "รหัสผ่าน",
+	"passwort", "kennwort", "geheimnis", "zugangsschlüssel", "api-schlüssel", "mot de passe", "clé api", "clé d'api", "jeton", "contraseña", "clave de api", "clave api", "senha", "palavra-passe",
+	"chave de api", "chave api", "parola d'ordine", "chiave api", "parolă", "parola", "wachtwoord", "lösenord", "passord", "adgangskode", "hasło", "haslo", "klucz api", "heslo", "salasana", "jelszó", "şifre",
+	"lozinka", "slaptažodis", "parole", "parool", "geslo", "kata sandi", "kunci api", "mật khẩu", "khóa api",
+	"пароль", "пароля", "паролю", "паролем", "парола", "секрет", "токен", "ключ api", "api-ключ", "лозинка", "κωδικός", "κωδικό", "συνθηματικό",
+	"密码", "密碼", "口令", "密钥", "密鑰", "金鑰", "令牌", "暗号", "通行码", "パスワード", "パスフレーズ", "暗証番号", "apiキー", "アクセスキー", "トークン", "シークレット", "비밀번호", "비밀 번호", "암호", "패스워드", "토큰", "api 키", "api키", "비밀 키",
+	"كلمة المرور", "كلمة السر", "كلمه المرور", "رمز المرور", "مفتاح api", "رمز عبور", "گذرواژه", "پاس ورڈ", "סיסמה", "סיסמא", "סיסמת", "טוקן", "पासवर्ड", "कूटशब्द", "টোকেন", "পাসওয়ার্ড", "கடவுச்சொல்", "รหัสผ่าน", "โทเค็น", "ពាក្យសម្ងាត់",
 }
 
 // notSecretWords in the name of a value say that it is about a secret and none.
