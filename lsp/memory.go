@@ -112,6 +112,7 @@ type features struct {
 	open    atomic.Pointer[workspace]
 	poll    atomic.Bool
 	changer atomic.Pointer[changing] // set along with running
+	stuck   atomic.Int32             // looks at files that have not come back in time
 	recent  recent
 
 	rootLog rootLog

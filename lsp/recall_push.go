@@ -352,11 +352,11 @@ func (f *features) giveUp(s *session) {
 // compose makes a result of hits, and says which of them it carries.
 func (f *features) compose(r *pendingRecall, phase string, snap *memory.Snapshot, hits []recall.Hit) (*RecallResult, []recall.Hit) {
 	now := r.query.Now
+	snap, hits = f.present(r.ctx, snap, r.query, hits)
 	result := &RecallResult{
 		Token: r.token, Session: r.session.name, Phase: phase,
 		CatalogRevision: snap.Revision, Degraded: degradedBy(snap, &r.query),
 	}
-	hits = slices.Clone(f.present(snap, hits))
 	for i := range hits {
 		hits[i].Gone = f.deadNote(hits[i].Doc)
 	}
@@ -404,26 +404,6 @@ func degradedBy(snap *memory.Snapshot, q *recall.Query) []DegradedReason {
 func looksInto(q *recall.Query, root *memory.Root) bool {
 	return (len(q.Scopes) == 0 || slices.Contains(q.Scopes, root.Scope)) &&
 		root.Folders.Has(q.Folder)
-}
-
-// present drops hits of roots that have not been swept yet and whose files are
-// not, any more, what was read.
-func (f *features) present(snap *memory.Snapshot, hits []recall.Hit) []recall.Hit {
-	if !snap.Loading() {
-		return hits
-	}
-	loading := map[string]bool{}
-	for _, root := range snap.Roots() {
-		loading[root.Root.Real] = root.State == memory.StateLoading
-	}
-	return slices.DeleteFunc(slices.Clone(hits), func(h recall.Hit) bool {
-		d := h.Doc
-		if !loading[d.Root.Real] {
-			return false
-		}
-		info, err := f.opt.Lstat(pathOf(d, d.Root.Real))
-		return err != nil || !info.Mode().IsRegular() || info.Size() != d.Size || !info.ModTime().Equal(d.ModTime)
-	})
 }
 
 // sweepSoon asks for a look at the roots when the last one is old. It runs after

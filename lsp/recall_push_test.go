@@ -573,7 +573,8 @@ func TestRecallTouchesNoFile(t *testing.T) {
 			t.Fatal(r.all())
 		}
 	}
-	if n := opened.Load() - before; n != 0 || asked.Load() != 0 {
+	// Only of what goes out it is asked whether it is still there.
+	if n := opened.Load() - before; n != 0 || asked.Load() == 0 || asked.Load() > 20*5 {
 		t.Errorf("%d files opened, %d asked for", n, asked.Load())
 	}
 }

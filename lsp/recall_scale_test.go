@@ -71,7 +71,8 @@ func TestPERF_01_RecallReadsNothingAtAnyScale(t *testing.T) {
 			r := d.recall(lsp.RecallParams{Session: fmt.Sprint(n, i), Query: fmt.Sprintf("where is harbour%dlight", k)})
 			wantRefs(t, fmt.Sprintf("%d memories, of %d", k, n), r.all(), fmt.Sprintf("project:d%d/n%d.md", k%50, k))
 		}
-		if opened.Load() != int64(n) || asked.Load() != 0 {
+		// Only of what goes out it is asked whether it is still there.
+		if opened.Load() != int64(n) || asked.Swap(0) > 100*5 {
 			t.Errorf("%d memories: recalls opened %d files and asked for %d", n, opened.Load()-int64(n), asked.Load())
 		}
 	}

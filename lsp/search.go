@@ -31,16 +31,18 @@ func (f *features) search(ctx context.Context, p *SearchParams) (*SearchResult, 
 		return &SearchResult{}, nil
 	}
 	now := f.opt.Now()
-	ranking, err := recall.IndexOf(snap).Rank(ctx, recall.Query{
+	query := recall.Query{
 		Text: p.Query, Limit: limit, Scopes: scopesOf(p.Scopes), Types: p.Types, Folder: f.folder(p.Folder), Now: now,
 		Prefix: true, Loose: true, Inactive: p.Inactive, Trace: p.Trace, Feedback: f.votes(),
-	})
+	}
+	ranking, err := recall.IndexOf(snap).Rank(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	result := &SearchResult{Total: ranking.Total, Trace: traceOf(ranking)}
 	words := f.words(now)
-	for _, h := range f.present(snap, ranking.Hits) {
+	_, hits := f.present(ctx, snap, query, ranking.Hits)
+	for _, h := range hits {
 		h.State = ""
 		result.Documents = append(result.Documents, words.hit(&h))
 	}
