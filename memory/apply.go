@@ -399,21 +399,7 @@ func (b *bases) folder(r *rootRef, create bool) (*folder, error) {
 	return f, nil
 }
 
-// read reads a file of a root.
-func (b *bases) read(root *Root, rel string) ([]byte, fs.FileInfo, error) {
-	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, _, err := base.enter(path.Dir(rel), false)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer in.close()
-	return in.read(path.Base(rel))
-}
-
-// readToChange is read of a file that is to be changed: one that is
+// readToChange reads a file of a root that is to be changed: one that is
 // write-protected is refused.
 func (b *bases) readToChange(root *Root, rel, ref string) ([]byte, fs.FileInfo, error) {
 	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)

@@ -33,7 +33,7 @@ var proseNames = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // ASCII in which a credential can be written, without what encloses one.
-var proseValue = regexp.MustCompile("[!#$%&*+./0-9:=?@A-Z\\\\^_a-z~-]{8,}")
+var proseValue = regexp.MustCompile(`[!#$%&*+./0-9:=?@A-Z\\^_a-z~-]{8,}`)
 
 // otherwise are words after which a value that looks drawn is something else than
 // the secret that the sentence speaks of.

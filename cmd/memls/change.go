@@ -56,7 +56,9 @@ func (p *program) openChanger(ctx context.Context, f *changeFlags, m recall.Mode
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.open(ctx, &f.roots, scanners(log), log)
+	// A watcher that looks again when it is asked to: what is decided is decided by
+	// what is there at that moment.
+	o, err := p.open(ctx, &f.roots, followers(true, log), log)
 	if err != nil {
 		closeLog()
 		return nil, err
