@@ -128,7 +128,7 @@ func (s *Store) commitLocked(ctx context.Context, j job, roots []*Root) (*Operat
 	if err != nil {
 		return nil, err
 	}
-	op.Warnings = append(r.notes, warnings...)
+	op.Warnings = slices.Concat(r.notes, warnings)
 	if j.done != nil {
 		if err := j.done(l, r); err != nil {
 			op.Warnings = append(op.Warnings, err.Error())

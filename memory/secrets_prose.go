@@ -239,7 +239,7 @@ func nextLine(text string, at int) (Span, bool) {
 // alone is a credential that is all that a line holds, beside marks.
 func alone(line string, password bool) (Span, bool) {
 	at := proseValue.FindStringIndex(line)
-	if at == nil || strings.Trim(line[:at[0]]+line[at[1]:], " \t>*+-`\"'|,.") != "" {
+	if len(at) < 2 || strings.Trim(line[:at[0]]+line[at[1]:], " \t>*+-`\"'|,.") != "" {
 		return Span{}, false
 	}
 	v := trimmedValue(line, Span{at[0], at[1]})

@@ -25,10 +25,11 @@ type exitCase struct {
 // "notes" with a.md and b.md, in which "tides are high" was remembered last.
 // "file" is a file, "set" a labelled set, "wrong" is not there.
 var exitCases = map[string][]exitCase{
-	"recall": {{code: 0, args: "kestrel vault"}, {code: 1, args: "sourdough"}, {code: 2, args: `""`, says: "the query is empty"}, {code: 3, args: "x --root file/x", says: "file/x cannot be read"}},
-	"search": {{code: 0, args: "kestrel"}, {code: 1, args: "sourdough"}, {code: 2, args: `""`}, {code: 3, args: "x --root file/x"}},
-	"status": {{code: 0}, {code: 1, args: "--root wrong"}, {code: 2, args: "extra"}, {code: 3, args: "--log wrong/log"}},
-	"doctor": {{code: 0}, {code: 1, args: "--root ill"}, {code: 2, args: "extra"}, {code: 3, args: "--log wrong/log"}},
+	"recall":  {{code: 0, args: "kestrel vault"}, {code: 1, args: "sourdough"}, {code: 2, args: `""`, says: "the query is empty"}, {code: 3, args: "x --root file/x", says: "file/x cannot be read"}},
+	"search":  {{code: 0, args: "kestrel"}, {code: 1, args: "sourdough"}, {code: 2, args: `""`}, {code: 3, args: "x --root file/x"}},
+	"explain": {{code: 0, args: "kestrel project:a.md"}, {code: 1, args: "kestrel project:none.md"}, {code: 2, args: `""`}, {code: 3, args: "x --root file/x"}},
+	"status":  {{code: 0}, {code: 1, args: "--root wrong"}, {code: 2, args: "extra"}, {code: 3, args: "--log wrong/log"}},
+	"doctor":  {{code: 0}, {code: 1, args: "--root ill"}, {code: 2, args: "extra"}, {code: 3, args: "--log wrong/log"}},
 	"remember": {
 		{code: 0, args: "gates close at six"}, {code: 0, args: "tides are high"}, {code: 1, args: "--scope team x y"}, {code: 2, args: `""`, says: "the text is empty"}, {code: 2, says: "no text"},
 		{code: 2, args: "remember that", says: "nothing to remember"}, {code: 2, args: "-", stdin: "caf\xe9", says: "the text on standard input: it is no UTF-8"},
@@ -165,5 +166,5 @@ func (c *exitCase) run(t *testing.T, name string) {
 }
 
 var takesRoots = map[string]bool{
-	"recall": true, "search": true, "status": true, "doctor": true, "remember": true, "forget": true, "plans": true, "apply": true, "undo": true, "log": true, "serve": true,
+	"recall": true, "search": true, "explain": true, "status": true, "doctor": true, "remember": true, "forget": true, "plans": true, "apply": true, "undo": true, "log": true, "serve": true,
 }
