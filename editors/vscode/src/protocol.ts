@@ -585,6 +585,7 @@ export interface OperationChange {
   action: Action;
   from?: string;
   to?: string;
+  purged?: boolean;
 }
 
 export interface RememberParams {
