@@ -145,7 +145,7 @@ func writeStats(dir, path string, all *stats) error {
 // replace puts a file in the place of another in one step; what names it in
 // errors. Inv: the lock is held.
 func replace(dir, path string, raw []byte, what string) error {
-	f, err := os.CreateTemp(dir, ".stats-*") // 0600
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
