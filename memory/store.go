@@ -205,6 +205,18 @@ type rootClaim struct {
 // claim checks that a state directory is that of a root. With write, one that
 // says nothing readable is marked so.
 func (s *Store) claim(in *folder, r *Root, write bool) error {
+	// Nobody has the lock yet: who tidies up under it takes the file in the making
+	// for something that a crash left. Then the mark is there, or is made again.
+	const tries = 20
+	for range tries {
+		if err := s.claimOnce(in, r, write); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return s.claimOnce(in, r, write)
+}
+
+func (s *Store) claimOnce(in *folder, r *Root, write bool) error {
 	raw, err := in.readState(stateRootFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
