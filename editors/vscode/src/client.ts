@@ -1,6 +1,6 @@
 // The connection to memls: one process at a time, started anew when it crashes, given up when it keeps crashing.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import * as os from "node:os";
 import * as vscode from "vscode";
 import {
@@ -146,7 +146,10 @@ export class Connection implements vscode.Disposable {
   }
 
   private connect(server: Server, attempt: number): Quiet {
-    const launch: ServerOptions = () => this.spawn(server);
+    const launch: ServerOptions = async () => {
+      const child = await this.spawn(server);
+      return { reader: child.stdout, writer: child.stdin };
+    };
     const client = new Quiet("memls", "memls", launch, this.clientOptions(attempt));
     client.registerFeature(capable);
     for (const name of ["memory/recallFast", "memory/recallRefined", "memory/changed", "memory/activity", "memory/statusChanged", "memory/plansChanged"] as const) {
@@ -192,7 +195,7 @@ export class Connection implements vscode.Disposable {
     };
   }
 
-  private async spawn(server: Server): Promise<ChildProcess> {
+  private async spawn(server: Server): Promise<ChildProcessWithoutNullStreams> {
     const child = spawn(server.command, ["serve", "--stdio", ...this.host.args()], { cwd: os.homedir(), stdio: "pipe", windowsHide: true });
     this.child = child;
     let said = "";

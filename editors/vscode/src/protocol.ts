@@ -762,12 +762,22 @@ export interface FailureData {
   refs?: string[];
 }
 
-/** A conversation as memory/extract takes it, from a person who has it as a text. */
 export interface ExtractParams {
   session: string;
-  transcript: { text: string; format?: string };
+  transcript?: TranscriptInput;
   trigger?: "manual" | "auto";
   folder?: string;
+}
+
+export interface TranscriptInput {
+  text: string;
+  format?: "auto" | "qwen" | "claude" | "plain";
+}
+
+export interface ExtractResult {
+  plan?: Plan;
+  operation?: Operation;
+  skipped: SkippedWork[];
 }
 
 export interface DreamParams {
@@ -776,11 +786,16 @@ export interface DreamParams {
   force?: boolean;
 }
 
-/** What background work ends with: a plan in the inbox, or an operation where policy lets it act, and what was left out. */
-export interface Proposed {
+export interface DreamResult {
   plan?: Plan;
   operation?: Operation;
-  skipped: { reason: string; detail: string }[];
+  skipped: SkippedWork[];
+}
+
+/** What background work has left out, and why. */
+export interface SkippedWork {
+  reason: string;
+  detail: string;
 }
 
 /** A request of the client: its params, and what it answers. A server without one of them does not name it in its capability. */
@@ -808,8 +823,8 @@ export interface Requests {
   "memory/pin": [PinParams, Operation];
   "memory/feedback": [FeedbackParams, FeedbackResult];
   "memory/rebuildIndex": [RebuildIndexParams, Operation];
-  "memory/extract": [ExtractParams, Proposed];
-  "memory/dream": [DreamParams, Proposed];
+  "memory/extract": [ExtractParams, ExtractResult];
+  "memory/dream": [DreamParams, DreamResult];
 }
 
 /** A notification that the client sends. */

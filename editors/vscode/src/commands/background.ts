@@ -2,7 +2,7 @@
 
 import * as path from "node:path";
 import * as vscode from "vscode";
-import type { Proposed, Scope } from "../protocol";
+import type { DreamResult, ExtractResult, Scope } from "../protocol";
 import { plain } from "../text";
 import { folder, type Context } from "./context";
 import { review } from "./review";
@@ -46,7 +46,7 @@ export async function dream(context: Context): Promise<void> {
 }
 
 /** proposed shows the plan that came of it, or why there is none. */
-async function proposed(context: Context, result: Proposed, nothing: string): Promise<void> {
+async function proposed(context: Context, result: DreamResult | ExtractResult, nothing: string): Promise<void> {
   const skipped = result.skipped.map((s) => plain(s.detail || s.reason, 300));
   if (result.plan && result.plan.changes.length > 0) {
     if (skipped.length > 0) context.log.info(`left out: ${skipped.join("; ")}`);

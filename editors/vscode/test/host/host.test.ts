@@ -3,11 +3,10 @@
 
 import assert from "node:assert/strict";
 import * as path from "node:path";
-import { Model } from "../rig/model";
+import { format } from "node:util";
 import { small, userFiles } from "../rig/samples";
-import { Editor } from "../rig/servers";
+import { Editor, given } from "../rig/servers";
 import { closeBrowser, openBrowser, withoutServiceWorker } from "../rig/workbench";
-import { given } from "../rig/servers";
 import type { Page } from "playwright-core";
 
 /** Released workbenches run tests only when this option is set; it is set for this page alone, since it hides notifications. */
@@ -36,17 +35,13 @@ async function answer(page: Page, asked: string[], over: () => boolean): Promise
 
 describe("in the extension host", () => {
   let editor: Editor;
-  let model: Model;
 
   before(async () => {
-    model = await Model.start();
-    const settings = { "memls.model.endpoint": model.url, "memls.model.name": "selector" };
-    editor = await Editor.start({ workspace: small, home: userFiles, settings, sample: true });
+    editor = await Editor.start({ workspace: small, home: userFiles, sample: true });
   });
   after(async () => {
     await closeBrowser();
     editor.stop();
-    await model.stop();
   });
 
   it("all inner tests pass", async function () {
@@ -58,7 +53,7 @@ describe("in the extension host", () => {
     let code: number | undefined;
     await page.addInitScript(withoutServiceWorker);
     await page.addInitScript(testable);
-    await page.exposeFunction("codeAutomationLog", (_type: string, args: unknown[]) => said.push(args.join(" ")));
+    await page.exposeFunction("codeAutomationLog", (_type: string, args: unknown[]) => said.push(format(...args)));
     const exit = new Promise<number>((resolve) => {
       void page.exposeFunction("codeAutomationExit", (n: number) => {
         code = n;

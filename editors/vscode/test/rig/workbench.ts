@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { chromium, type Browser, type Frame, type Locator, type Page } from "playwright-core";
-import { given, until, type Editor } from "./servers";
+import { given, machineSettings, settingsFile, until, type Editor } from "./servers";
 
 let browser: Browser | undefined;
 
@@ -55,13 +55,14 @@ export class Workbench {
     await this.page.context().close();
   }
 
-  /** Changes settings of the user as a person does: in the editor of the file, by pasting. */
+  /** Changes settings as a person does: in the editor of their file, by pasting. All of them stand in one file. */
   async set(settings: Record<string, unknown>): Promise<void> {
-    const file = path.join(this.editor.dir, "data/User/settings.json");
+    const name = settingsFile(Object.keys(settings)[0] ?? "");
+    const file = path.join(this.editor.dir, name);
     const text = JSON.stringify({ ...(JSON.parse(fs.readFileSync(file, "utf8")) as object), ...settings });
-    await this.command("Preferences: Open User Settings (JSON)");
+    await this.command(name === machineSettings ? "Preferences: Open Remote Settings (JSON)" : "Preferences: Open User Settings (JSON)");
     await this.page.locator(".tab.active", { hasText: "settings.json" }).first().waitFor();
-    await this.page.locator(".editor-instance .view-line").first().click();
+    await this.page.locator(".editor-instance .monaco-editor.focused").first().waitFor();
     await this.page.keyboard.press("Control+A");
     await this.page.evaluate((t) => navigator.clipboard.writeText(t), text);
     await this.page.keyboard.press("Control+V");
@@ -130,6 +131,16 @@ export class Workbench {
     await this.rows(name).first().waitFor();
     await this.enter();
     await this.page.locator(".tab.active", { hasText: name }).first().waitFor();
+  }
+
+  /** Makes the side bar so many pixels wide, by its sash. */
+  async widen(width: number): Promise<void> {
+    const bar = await this.page.locator(".part.sidebar").first().boundingBox();
+    if (!bar) throw new Error("there is no side bar");
+    await this.page.mouse.move(bar.x + bar.width, bar.y + 300);
+    await this.page.mouse.down();
+    await this.page.mouse.move(bar.x + width, bar.y + 300, { steps: 5 });
+    await this.page.mouse.up();
   }
 
   /** What decorations add to lines, which the page draws by style sheets. */
