@@ -14,7 +14,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { Unavailable } from "./failure";
-import { protocolVersion, type Server } from "./server";
+import { NoServer, protocolVersion, type Server } from "./server";
 import type { Asked, InitializationOptions, MemoryCapability, Received, Requests, Sent } from "./protocol";
 import { plain } from "./text";
 
@@ -49,6 +49,13 @@ class Quiet extends LanguageClient {
   }
 }
 
+/** Ended says that a process went away as it started, with the last that it said. */
+class Ended extends Error {
+  constructor(words: string) {
+    super(words ? plain(words, 300) : t("it ended as it started"));
+  }
+}
+
 /** Declares that this client knows the messages of memls. */
 const capable: StaticFeature = {
   fillClientCapabilities(capabilities: ClientCapabilities) {
@@ -67,6 +74,7 @@ export class Connection implements vscode.Disposable {
   private crashes: number[] = [];
   private starting: Promise<void> | undefined;
   private attempt = 0;
+  private lastWords = "";
   private readonly listeners: Listeners = {};
   private readonly changed = new vscode.EventEmitter<Condition>();
   readonly onCondition = this.changed.event;
@@ -118,12 +126,17 @@ export class Connection implements vscode.Disposable {
       const client = this.connect(this.server, attempt);
       this.client = client;
       await client.start();
+      // The language client does not tell of a process that has ended before it answered.
+      if (client.state !== State.Running) throw new Ended(this.lastWords);
       if (attempt !== this.attempt) return await this.end(client);
       this.accept(client);
       this.starts++;
       this.become("running");
     } catch (error) {
-      if (attempt === this.attempt) this.fail(error);
+      if (attempt !== this.attempt) return;
+      // A first start that fails would fail again; one after a crash counts as a crash, and is tried as often as those are.
+      if (error instanceof NoServer || this.recent(Date.now()).length === 0) this.fail(error);
+      else this.crashed();
     }
   }
 
@@ -198,34 +211,40 @@ export class Connection implements vscode.Disposable {
   private async spawn(server: Server): Promise<ChildProcessWithoutNullStreams> {
     const child = spawn(server.command, ["serve", "--stdio", ...this.host.args()], { cwd: os.homedir(), stdio: "pipe", windowsHide: true });
     this.child = child;
-    let said = "";
+    this.lastWords = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said = (said + text).slice(-2000);
+      this.lastWords = (this.lastWords + text).slice(-2000);
       for (const line of text.trimEnd().split(/\r?\n/)) this.log.info(`memls: ${line}`);
     });
     child.stdin.on("error", (error) => this.log.debug(`memls takes no more: ${error.message}`));
-    child.on("exit", (code, signal) => this.log.info(`memls has ended: ${signal ?? String(code)}${said ? `: ${plain(said, 300)}` : ""}`));
+    child.on("exit", (code, signal) => this.log.info(`memls has ended: ${signal ?? String(code)}`));
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
     return child;
   }
 
-  /** closed is called when a process went away that nobody had asked to go. */
+  /** closed is called when a process went away that nobody had asked to go. One that goes as it starts is the start's to tell. */
   private closed(attempt: number): void {
-    if (attempt !== this.attempt) return;
+    if (attempt === this.attempt && this.condition === "running") this.crashed();
+  }
+
+  private crashed(): void {
     this.capability = undefined;
     const now = Date.now();
-    this.crashes = [...this.crashes.filter((at) => now - at < crashWindowMs), now];
-    // A start that fails says so by itself; it is not tried again, since it would fail again.
-    if (this.condition === "starting") return;
+    this.crashes = [...this.recent(now), now];
     if (this.crashes.length >= maxCrashes) {
       return this.fail(new Unavailable(t("memls has crashed {0} times within three minutes and is not started again.", this.crashes.length)));
     }
     this.log.warn(`memls has crashed (${this.crashes.length} of ${maxCrashes}); starting it again`);
     this.become("starting");
+    const attempt = this.attempt;
     // Not at once: the language client of the crashed process has commands registered until it has cleaned up.
     setTimeout(() => {
       if (attempt === this.attempt) void this.start();
     }, 100);
+  }
+
+  private recent(now: number): number[] {
+    return this.crashes.filter((at) => now - at < crashWindowMs);
   }
 
   /** request asks memls, once it runs. It throws Unavailable when it does not, else what the server answered. */

@@ -40,6 +40,18 @@ async function pull(query) {
   return { outcome, requests, finished };
 }
 
+/** A model that calls a tool of memls; the editor asks the person first. */
+async function forget() {
+  try {
+    const result = await vscode.lm.invokeTool("memls_forget", { input: { refs: ["project:deploy.md"] }, toolInvocationToken: undefined });
+    vscode.window.showInformationMessage(`The tool says: ${result.content.map((part) => part.value).join("")}`);
+  } catch (error) {
+    vscode.window.showInformationMessage(`The tool was not run: ${error.message}`);
+  }
+}
+
 exports.activate = (context) => {
-  context.subscriptions.push(vscode.commands.registerCommand("sampleChat.push", push), vscode.commands.registerCommand("sampleChat.pull", pull));
+  for (const [name, run] of Object.entries({ push, pull, forget })) {
+    context.subscriptions.push(vscode.commands.registerCommand(`sampleChat.${name}`, run));
+  }
 };

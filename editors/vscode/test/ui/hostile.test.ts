@@ -38,7 +38,7 @@ describe("memories that are not harmless", () => {
     assert.ok(text.includes("<img src=x"), text);
     assert.ok(text.includes("$(trash)"), text);
     assert.ok(!text.includes("\u202e"), text);
-    await row.hover();
+    await row.locator(".label-name").first().hover();
     const hover = w.page.locator(".workbench-hover", { hasText: "Evil" }).first();
     await hover.waitFor();
     assert.equal(await hover.locator("a, img, script").count(), 0);
