@@ -287,6 +287,10 @@ func TestExactSearch(t *testing.T) {
 		if len(hits) != len(best) {
 			t.Fatalf("%d hits of %d documents", len(hits), len(best))
 		}
+		limit := rapid.IntRange(1, 8).Draw(t, "limit")
+		if first := nearest(t, x, &q, asked, -1, limit); !reflect.DeepEqual(first, hits[:min(len(hits), limit)]) {
+			t.Fatalf("the first %d: %v of %v", limit, first, hits)
+		}
 		for i, h := range hits {
 			if math.Abs(h.Cosine-best[h.Doc.Ref]) > 0.01 {
 				t.Fatalf("%s: %v, by the vectors themselves %v", h.Doc.Ref, h.Cosine, best[h.Doc.Ref])
@@ -311,7 +315,7 @@ func TestOrderOfInsertionDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := items(t, 40)
 		q := recall.Query{Now: now}
-		want := nearest(t, indexed(t, list), &q, angle(20), 0.2, 10)
+		want := nearest(t, indexed(t, list), &q, angle(20), -1, 10)
 		shuffled := rapid.Permutation(list).Draw(t, "order")
 		x := meaning.NewExact("m")
 		for i, it := range shuffled {
@@ -327,7 +331,7 @@ func TestOrderOfInsertionDoesNotMatter(t *testing.T) {
 		if n, _ := x.Len(); n != len(list) {
 			t.Fatalf("%d vectors of %d", n, len(list))
 		}
-		if got := nearest(t, x, &q, angle(20), 0.2, 10); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
+		if got := nearest(t, x, &q, angle(20), -1, 10); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
@@ -345,22 +349,22 @@ func ranked(t rapid.TB, docs []*memory.Document, q recall.Query) *recall.Ranking
 
 // fusion draws documents, some of which words find and some of which are near.
 func fusion(t *rapid.T) (docs []*memory.Document, near []recall.Near, q recall.Query) {
-	n := rapid.IntRange(1, 12).Draw(t, "n")
+	n := rapid.IntRange(1, 30).Draw(t, "n")
 	for i := range n {
 		body := "other things"
 		if rapid.Bool().Draw(t, "by words") {
-			body = strings.Repeat("kestrel ", rapid.IntRange(1, 6).Draw(t, "times")) + "bird"
+			body = strings.Repeat("kestrel ", rapid.IntRange(1, 40).Draw(t, "times")) + "bird"
 		}
 		docs = append(docs, document(memory.ScopeProject, fmt.Sprintf("m%02d", i), "project", body))
 	}
 	// Unrelated memories, so that the word is rare enough to mean something.
-	for i := range 20 {
+	for i := range 60 {
 		docs = append(docs, document(memory.ScopeProject, fmt.Sprintf("z%02d", i), "project", "nothing of it"))
 	}
 	for _, i := range rapid.Permutation(seq(n)).Draw(t, "near")[:rapid.IntRange(0, n).Draw(t, "how many near")] {
 		near = append(near, recall.Near{Doc: docs[i], Passage: docs[i].Body, Cosine: 0.9 - 0.01*float64(len(near))})
 	}
-	q = recall.Query{Text: "the kestrel", Now: now, Trace: true, Limit: 5}
+	q = recall.Query{Text: "kestrel", Now: now, Trace: true, Limit: 5}
 	return docs, near, q
 }
 
