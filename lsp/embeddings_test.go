@@ -1,11 +1,13 @@
 package lsp_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/memls/memls/lsp"
+	"github.com/memls/memls/memory/vectors"
 	"github.com/memls/memls/recall/model/modeltest"
 )
 
@@ -181,4 +183,46 @@ func TestMeaningPulled(t *testing.T) {
 		t.Fatalf("then %+v", then)
 	}
 	wantRefs(t, "refined", refs(then.Documents), "project:bill.md")
+}
+
+// After a purge no vector is left of what it removed, in no file and no result.
+func TestPurgeLeavesNoVector(t *testing.T) {
+	files := meant()
+	s := newStore(t, files)
+	stub := modeltest.New(t)
+	stub.Embeddings(modeltest.Vectors(meanings().Vector))
+	state := filepath.Join(t.TempDir(), "state")
+	d := sit(t, lsp.MemoryOptions{State: state}, embedding(s, stub)).indexed()
+	rows := func() (n int, cat bool) {
+		found, _ := filepath.Glob(filepath.Join(state, "*", "vectors-*.bin"))
+		for _, path := range found {
+			f, err := vectors.Open(state).Load(filepath.Base(filepath.Dir(path)), "stub-embed at "+stub.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range f.Rows {
+				n++
+				cat = cat || r.File == vectors.FileOf("project:cat.md")
+			}
+		}
+		return n, cat
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if n, cat := rows(); n == len(files) && cat {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the vectors are not kept")
+		}
+	}
+	plan := asks[lsp.Plan](d, "memory/forget", lsp.ForgetParams{Refs: []lsp.MemoryTarget{{Ref: "project:cat.md"}}})
+	if op := asks[lsp.Operation](d, "memory/apply", lsp.ApplyParams{Plan: plan.ID, Purge: true}); !op.Purged {
+		t.Fatalf("%+v", op)
+	}
+	if n, cat := rows(); n != len(files)-1 || cat {
+		t.Errorf("%d rows are left, that of the memory among them: %v", n, cat)
+	}
+	if r := d.ask("小动物谁来照顾"); len(r.all()) != 0 {
+		t.Errorf("found: %v", r.all())
+	}
 }
