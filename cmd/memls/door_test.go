@@ -37,6 +37,7 @@ var mayChange = map[string]string{
 	"watcher/watches.go":          "watches, which are no files",
 	"recall/eval/files.go":        "the temporary directory of an evaluation",
 	"cmd/memls/eval_delivery.go":  "the temporary directory of an evaluation",
+	"cmd/memls/bench_store.go":    "the temporary directories of a measurement",
 	"cmd/memls/logging.go":        "the log file that was asked for",
 	"cmd/memls/roots.go":          "the temporary directory of the sample memory",
 }

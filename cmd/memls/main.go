@@ -103,8 +103,9 @@ is used, by every command but serve.
 	complete(root, "log-level", logLevels...)
 	root.Version = currentBuild().Version // makes --version
 	root.SetVersionTemplate(currentBuild().String() + "\n")
-	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.explainCommand(), p.rememberCommand(), p.forgetCommand(), p.dreamCommand(), p.plansCommand(),
-		p.applyCommand(), p.undoCommand(), p.logCommand(), p.serveCommand(), p.statsCommand(), p.evalCommand(), p.versionCommand())
+	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.explainCommand(), p.rememberCommand(), p.forgetCommand(),
+		p.dreamCommand(), p.plansCommand(), p.applyCommand(), p.undoCommand(), p.logCommand(), p.serveCommand(), p.statsCommand(), p.evalCommand(), p.benchCommand(),
+		p.versionCommand())
 	strictHelp(root)
 	return root
 }
