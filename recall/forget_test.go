@@ -106,7 +106,7 @@ func TestForgetLooksForContentWords(t *testing.T) {
 
 // Verdicts decide between equal scores, and nothing else.
 func TestFeedbackIsATieBreak(t *testing.T) {
-	a := note{name: "Bird one", desc: "birds", body: "The kestrel nests in May. alder birch cedar elder maple willow poplar hazel rowan", days: 1}
+	a := note{name: "Bird one", desc: "birds", body: "The kestrel nests in May. alder birch cedar elder maple willow poplar aspen rowan", days: 1}
 	b := note{name: "Bird two", desc: "birds", body: "The kestrel nests in May. agate beryl coral ebony flint garnet ivory jasper onyx", days: 2}
 	better := note{name: "Kestrel nests in May", desc: "kestrel nests", body: "The kestrel nests in May, in May, in May.", days: 3}
 	votes := func(m map[string]int) func(*recall.Query) {

@@ -27,6 +27,12 @@ type Params struct {
 	Spread float64
 	// Relative is the share of the best score that a hit must reach.
 	Relative float64
+	// Sequences is the share of the best score that the best match of three-letter
+	// sequences gains.
+	Sequences float64
+	// Unigram is what one character of a longer run counts against a whole word, Weak
+	// a general word (use, want), Masked a gram that touches a function word.
+	Unigram, Weak, Masked float64
 }
 
 // DefaultParams are the constants that the labelled sets decided.
@@ -36,7 +42,8 @@ func DefaultParams() Params {
 		Title: 4, Description: 3, Keywords: 4, Scenarios: 3, Body: 1, HeadB: 0.5,
 		Cover: [4]float64{0.5, 0.25, 0.15, 0.1}, CoverNamed: [4]float64{0.4, 0.2, 0.12, 0.08},
 		UnknownWord: 1, UnknownGram: 0, Common: 0.8, Spread: 0.03,
-		Relative: 0.15,
+		Relative: 0.15, Sequences: 0.25,
+		Unigram: 0.25, Weak: 0.5, Masked: 0.35,
 	}
 }
 

@@ -30,10 +30,8 @@ type queryTerm struct {
 
 // Weights of the terms that only raise, against a whole word.
 const (
-	raiseWeak    = 0.35 // general words (use, want) and grams next to function words
-	raiseUnigram = 0.25 // one character of a longer run
-	raiseCluster = 0.3  // two clusters of a longer run
-	raiseWhole   = 0.6  // the joined form beside the parts of an identifier
+	raiseCluster = 0.3 // two clusters of a longer run
+	raiseWhole   = 0.6 // the joined form beside the parts of an identifier
 )
 
 // parseQuery returns the distinct terms that count, in the order of the query.
@@ -154,14 +152,14 @@ func (t *queryTerm) prepare() {
 func classify(q *queryTerm, t text.Token, mask [][2]int) bool {
 	switch t.Kind {
 	case text.Unigram:
-		q.topic, q.raise = text.Weak, raiseUnigram
+		q.topic = text.Weak
 		return !masked(t, mask)
 	case text.Cluster2:
 		q.topic, q.raise = text.Weak, raiseCluster
 		return !masked(t, mask)
 	case text.Bigram, text.Cluster3:
 		if masked(t, mask) {
-			q.topic, q.raise = text.Weak, raiseWeak
+			q.topic = text.Weak
 		}
 		q.optional = text.HasKana(q.term) || text.Joins(q.term)
 		return true
@@ -181,7 +179,7 @@ func classify(q *queryTerm, t text.Token, mask [][2]int) bool {
 	case text.Function:
 		return named && t.Kind == text.Part
 	case text.Weak:
-		q.topic, q.raise = text.Weak, raiseWeak
+		q.topic = text.Weak
 	}
 	return true
 }

@@ -78,11 +78,12 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params, asked *memory.Doc
 	if err != nil {
 		return nil, err
 	}
-	byFeedback(cands, q.Feedback)
 	r.Total, r.pool, r.near = total, cands, len(cands)
 	if !q.Loose {
 		r.near = len(relative(cands, p.Relative))
 	}
+	s.rerank(cands[:r.near])
+	byFeedback(cands, q.Feedback)
 	if r.Trace = newTrace(s); r.Trace != nil {
 		r.lexical = ranksOf(cands)
 	}

@@ -60,6 +60,7 @@ func newScorer(ix *Index, q *Query, p Params) *scorer {
 	if !p.has(SignalCharacters) {
 		s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool { return t.kind == text.Unigram || t.kind == text.Cluster2 })
 	}
+	s.raise()
 	s.found = make([]stretch, len(s.terms)*len(ix.views))
 	s.work.variants = s.work.variants[:0]
 	s.idf = make([]float64, len(s.terms))
@@ -76,6 +77,21 @@ func newScorer(ix *Index, q *Query, p Params) *scorer {
 		s.hidden[v], s.expired[v] = ix.views[v].unseen(q, everywhere)
 	}
 	return s
+}
+
+// raise sets what the terms count that only raise. Names keep what they were given.
+func (s *scorer) raise() {
+	for i := range s.terms {
+		q := &s.terms[i]
+		switch {
+		case q.kind == text.Unigram:
+			q.raise = float32(s.p.Unigram)
+		case q.topic == text.Weak && (q.kind == text.Bigram || q.kind == text.Cluster3):
+			q.raise = float32(s.p.Masked)
+		case q.topic == text.Weak && q.kind != text.Cluster2:
+			q.raise = float32(s.p.Weak)
+		}
+	}
 }
 
 // show looks at every document, for a query that is about few of them.
