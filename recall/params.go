@@ -30,6 +30,20 @@ type Params struct {
 	// Sequences is the share of the best score that the best match of three-letter
 	// sequences gains.
 	Sequences float64
+	// ConceptAgree is the share of the query's weight that a document must meet which
+	// speaks of two things that the query is about, one of them in other words;
+	// ConceptAlone the same when it is one, of which at most the share ConceptRare of
+	// the documents speaks. A concept of which the share ConceptCommon speaks proves
+	// nothing. ConceptScore is what a concept counts against a word.
+	ConceptAgree, ConceptAlone, ConceptRare, ConceptCommon, ConceptScore float64
+	// ConceptBody is what speaking of a concept in the body alone counts against
+	// speaking of it in the head. ConceptFill is how many such documents at most
+	// follow where something was met directly.
+	ConceptBody float64
+	// ConceptForeign is what a word of the query that no document has counts where
+	// the document speaks of the concept in another language.
+	ConceptForeign float64
+	ConceptFill    int
 	// Unigram is what one character of a longer run counts against a whole word, Weak
 	// a general word (use, want), Masked a gram that touches a function word.
 	Unigram, Weak, Masked float64
@@ -43,6 +57,7 @@ func DefaultParams() Params {
 		Cover: [4]float64{0.5, 0.25, 0.15, 0.1}, CoverNamed: [4]float64{0.4, 0.2, 0.12, 0.08},
 		UnknownWord: 1, UnknownGram: 0, Common: 0.8, Spread: 0.03,
 		Relative: 0.15, Sequences: 0.25,
+		ConceptAgree: 0.4, ConceptAlone: 0.6, ConceptRare: 0.01, ConceptCommon: 0.2, ConceptScore: 0.3, ConceptBody: 0.5, ConceptFill: 2, ConceptForeign: 0.5,
 		Unigram: 0.25, Weak: 0.5, Masked: 0.35,
 	}
 }
@@ -57,6 +72,7 @@ const (
 	SignalStems                         // inflections
 	SignalBeginnings                    // longer words that begin with the word
 	SignalSpellings                     // near spellings, and longer words that hold the word
+	SignalConcepts                      // other words for the same, when nothing else is met
 	SignalCharacters                    // single characters and pairs of clusters of scripts without spaces
 )
 

@@ -83,12 +83,48 @@ func (ix *Index) rank(ctx context.Context, q *Query, p Params, asked *memory.Doc
 		r.near = len(relative(cands, p.Relative))
 	}
 	s.rerank(cands[:r.near])
+	r.cross()
+	cands = r.pool
 	byFeedback(cands, q.Feedback)
 	if r.Trace = newTrace(s); r.Trace != nil {
 		r.lexical = ranksOf(cands)
 	}
 	ix.newestFirst(cands[:r.near])
 	return r, nil
+}
+
+// cross lets documents follow that speak of the same things in other words, while
+// there is room for them: a few where something was met directly. Inv: they stand
+// below every direct match, and what was far below the best stays behind them.
+func (r *Ranking) cross() {
+	s := r.scorer
+	if r.near >= r.limit || !s.p.has(SignalConcepts) {
+		return
+	}
+	direct, rest := r.pool[:r.near], r.pool[r.near:]
+	want := r.limit
+	if len(direct) > 0 {
+		want = min(want-len(direct), s.p.ConceptFill)
+	}
+	crossed := s.bridge(want, direct)
+	if len(crossed) == 0 {
+		return
+	}
+	if len(direct) > 0 {
+		if best, last := crossed[0].score, direct[len(direct)-1].score/2; best > last {
+			for i := range crossed {
+				crossed[i].score *= last / best
+			}
+		}
+	}
+	r.crossed = make(map[*memory.Document]bool, len(crossed))
+	for _, c := range crossed {
+		r.crossed[c.doc] = true
+	}
+	rest = slices.DeleteFunc(slices.Clone(rest), func(c candidate) bool { return r.crossed[c.doc] })
+	r.Total += len(crossed) + len(direct) + len(rest) - len(r.pool)
+	r.pool = slices.Concat(direct, crossed, rest)
+	r.near += len(crossed)
 }
 
 // passedOver is how many candidates at most will be passed over, because the caller

@@ -39,11 +39,12 @@ const (
 
 // The ways in which a query word meets a word of a document, as in Why.Match.
 const (
-	MatchExact  = "exact"
-	MatchFold   = "fold"   // equal but for accents
-	MatchPart   = "part"   // a piece of an identifier, or inside a longer word
-	MatchPrefix = "prefix" // an inflection, or the beginning of a longer word
-	MatchGram   = "gram"   // shared character sequences only
+	MatchExact   = "exact"
+	MatchFold    = "fold"    // equal but for accents
+	MatchPart    = "part"    // a piece of an identifier, or inside a longer word
+	MatchPrefix  = "prefix"  // an inflection, or the beginning of a longer word
+	MatchGram    = "gram"    // shared character sequences only
+	MatchConcept = "concept" // another word for the same, or the word in another language
 	// MatchSemantic is a nearness in meaning, of no word in particular: Why.Term is empty.
 	MatchSemantic = "semantic"
 )
@@ -123,10 +124,11 @@ type Ranking struct {
 	// Trace is set when the query asked for it.
 	Trace *Trace
 
-	pool     []candidate // what was weighed, for hits and for a model to choose from
-	near     int         // how many of the pool score well enough for hits
-	next     int         // the first of the pool that was not made a hit or passed over
-	later    []candidate // before it, what a fast result had no time for
+	pool     []candidate               // what was weighed, for hits and for a model to choose from
+	crossed  map[*memory.Document]bool // those of the pool that speak of the same things in other words
+	near     int                       // how many of the pool score well enough for hits
+	next     int                       // the first of the pool that was not made a hit or passed over
+	later    []candidate               // before it, what a fast result had no time for
 	limit    int
 	complete bool
 	lexical  map[*memory.Document]int // ranks by score alone; with a trace only

@@ -63,7 +63,7 @@ func (s *scorer) rerank(cs []candidate) {
 type sequences struct {
 	slots  []sequenceSlot // open addressing, a power of two
 	held   []int          // by sequence: documents that have it
-	tf     []uint16       // by document, then sequence
+	has    []bool         // by document, then sequence
 	length []float64      // by document, in tokens: as long as the scorer holds it to be
 	runes  []rune
 }
@@ -109,27 +109,26 @@ func (q *sequences) slot(code uint64) *sequenceSlot {
 	}
 }
 
-// look counts the sequences of one document and answers how many bytes it read.
+// look notes the sequences of one document and answers how many bytes it read.
 func (q *sequences) look(d *memory.Document) (read int) {
-	at := len(q.tf)
-	q.tf = append(q.tf, make([]uint16, len(q.held))...)
+	at := len(q.has)
+	q.has = append(q.has, make([]bool, len(q.held))...)
 	body := d.SearchedBody()
 	stretch := d.Text[body.Start:min(body.End, body.Start+rerankBody)]
 	for _, field := range [...]string{d.Title, d.Description, stretch} {
-		q.count(q.tf[at:], field)
+		q.mark(q.has[at:], field)
 	}
 	return len(d.Title) + len(d.Description) + len(stretch)
 }
 
-func (q *sequences) count(tf []uint16, s string) {
+// mark notes which sequences s has. Inv: one that comes again counts no more: texts
+// that match alike stay equal, whatever else accidentally has the same letters.
+func (q *sequences) mark(has []bool, s string) {
 	q.runes = text.Letters(q.runes[:0], s)
 	rs := q.runes
 	for i := 0; i+3 <= len(rs); i++ {
-		at := q.slot(gramCode(rs[i], rs[i+1], rs[i+2]))
-		if at.place == 0 {
-			continue
-		}
-		if tf[at.place-1]++; tf[at.place-1] == 1 {
+		if at := q.slot(gramCode(rs[i], rs[i+1], rs[i+2])); at.place > 0 && !has[at.place-1] {
+			has[at.place-1] = true
 			q.held[at.place-1]++
 		}
 	}
@@ -148,9 +147,9 @@ func (q *sequences) scores(p *Params) (scores []float64, best float64) {
 	scores = make([]float64, len(q.length))
 	for i, l := range q.length {
 		k := p.K1 * (1 - p.B + p.B*l*n/max(total, 1))
-		for j, tf := range q.tf[i*len(idf) : (i+1)*len(idf)] {
-			if tf > 0 {
-				scores[i] += idf[j] * float64(tf) * (p.K1 + 1) / (float64(tf) + k)
+		for j, has := range q.has[i*len(idf) : (i+1)*len(idf)] {
+			if has {
+				scores[i] += idf[j] * (p.K1 + 1) / (1 + k)
 			}
 		}
 		best = max(best, scores[i])

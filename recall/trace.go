@@ -63,8 +63,9 @@ type TraceSignal struct {
 // The lists that make up a ranking, as in [TraceSignal].
 const (
 	ListLexical = "lexical"
-	ListVector  = "vector" // by meaning; its scores are cosines
-	ListModel   = "model"  // the order in which a model named them; it has no scores
+	ListConcept = "concept" // by other words for the same, below every match of words
+	ListVector  = "vector"  // by meaning; its scores are cosines
+	ListModel   = "model"   // the order in which a model named them; it has no scores
 )
 
 // The verdicts of a trace.
@@ -221,7 +222,7 @@ func (r *Ranking) explain() {
 	t.Truncated = len(all) > len(t.Candidates)
 	refused := s.inquiry.refused
 	for _, c := range refused.sorted() {
-		if _, near := r.meaning[c.doc]; near {
+		if _, near := r.meaning[c.doc]; near || r.crossed[c.doc] { // its words were not enough, and something else was
 			continue
 		}
 		tc := r.traced(c, nil)
@@ -274,7 +275,11 @@ func (r *Ranking) traced(c candidate, h *Hit) TraceCandidate {
 		tc.Feedback = s.q.Feedback(c.doc.Ref)
 	}
 	if rank, ok := r.lexical[c.doc]; ok {
-		tc.Signals = append(tc.Signals, TraceSignal{ListLexical, rank, c.score})
+		list := ListLexical
+		if r.crossed[c.doc] {
+			list = ListConcept
+		}
+		tc.Signals = append(tc.Signals, TraceSignal{list, rank, c.score})
 	}
 	if sum, ok := r.sums[c.doc]; ok {
 		tc.Score = sum

@@ -145,7 +145,7 @@ var fieldNames = map[string]string{
 
 // matchNames word a match that is not plainly the same word.
 var matchNames = map[string]string{
-	recall.MatchFold: "but for accents", recall.MatchPart: "part", recall.MatchPrefix: "form", recall.MatchGram: "similar",
+	recall.MatchFold: "but for accents", recall.MatchPart: "part", recall.MatchPrefix: "form", recall.MatchGram: "similar", recall.MatchConcept: "same thing",
 }
 
 // because words the reasons of a hit, field by field.

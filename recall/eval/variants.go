@@ -30,6 +30,7 @@ func choices() []choice {
 		without("no-beginnings", "longer words that begin with a word of the query do not meet it", recall.SignalBeginnings),
 		without("no-spellings", "neither near spellings nor longer words around a word of the query raise a score", recall.SignalSpellings),
 		without("no-characters", "single characters, and pairs of clusters, of scripts without spaces do not raise a score", recall.SignalCharacters),
+		without("no-concepts", "a query that shares no word with a memory stays without an answer", recall.SignalConcepts),
 		{"no-sequences", "the best are not raised by the sequences of three letters that they share with the query", func(p *recall.Params) { p.Sequences = 0 }},
 		{"no-general", "general words (use, want, new) do not raise a score", func(p *recall.Params) { p.Weak = 0 }},
 		{"flat-fields", "an occurrence counts the same in every field", func(p *recall.Params) {
