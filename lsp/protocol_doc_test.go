@@ -379,7 +379,7 @@ func TestProtocolDocNamesEveryValue(t *testing.T) {
 		recall.DegradedLoading, recall.DegradedWatch, recall.DegradedRoot, recall.DegradedModelUnavailable,
 		recall.DegradedModelTimeout, recall.DegradedModelInvalid, recall.DegradedTruncated,
 		string(recall.StateNew), string(recall.StateUpdated), string(recall.StateMore),
-		recall.MatchExact, recall.MatchFold, recall.MatchPart, recall.MatchPrefix, recall.MatchGram,
+		recall.MatchExact, recall.MatchFold, recall.MatchPart, recall.MatchPrefix, recall.MatchGram, recall.MatchConcept,
 		recall.VerdictReturned, recall.VerdictHeld, recall.VerdictNoise, recall.VerdictRelative, recall.VerdictLimit,
 	)
 	for _, v := range values {

@@ -147,25 +147,23 @@ func (s *scorer) crossings() []crossing {
 // speaking are the documents of a view that hold a term of the concept, each once,
 // in their order. The terms become reasons for the query's word at.
 func (s *scorer) speaking(v int, m *concept.Match, at int) []crossed {
-	view := &s.ix.views[v]
-	slots := s.work.places(len(view.docs))
 	var out []crossed
+	places := map[uint32]int{}
 	foreign := false
 	add := func(id uint32, head bool) {
-		if slots[id] == 0 {
+		i, ok := places[id]
+		if !ok {
+			i = len(out)
+			places[id] = i
 			out = append(out, crossed{doc: id, foreign: true})
-			slots[id] = uint32(len(out))
 		}
-		x := &out[slots[id]-1]
+		x := &out[i]
 		x.head, x.foreign = x.head || head, x.foreign && foreign
 	}
 	for i := range m.Concept.Terms {
 		t := &m.Concept.Terms[i]
 		foreign = t.Lang != m.Lang
 		s.holders(v, t, at, add)
-	}
-	for _, x := range out {
-		slots[x.doc] = 0
 	}
 	slices.SortFunc(out, func(a, b crossed) int { return int(a.doc) - int(b.doc) })
 	return out
@@ -193,7 +191,7 @@ func (s *scorer) holders(v int, t *concept.Term, at int, add func(id uint32, hea
 				h := held[id]
 				switch {
 				case i == 0 && h.words == 0:
-					if view.dead.has(id) || !s.sees(v, id) {
+					if s.hidden[v].has(id) || s.expired[v].has(id) {
 						continue
 					}
 					h = holding{1, view.bits[p] != 0}
@@ -256,13 +254,40 @@ const shareConcept = 0.3
 // large ones [Params.ConceptRare] of them do.
 const rareConcept = 3
 
+// met is what was met in one document.
+type met struct {
+	score, evidence float64
+	things          int
+	rare, foreign   bool
+}
+
+// direct is what meeting term t itself proves of those of the documents that hold it.
+func (s *scorer) direct(v, t int, docs map[uint32]met) map[uint32]float64 {
+	view := &s.ix.views[v]
+	out := map[uint32]float64{}
+	for _, x := range s.variantsOf(t*len(s.ix.views) + v) {
+		if x.admits == 0 {
+			continue
+		}
+		first := view.first[x.term]
+		list := view.doc[first:view.first[x.term+1]]
+		for id := range docs {
+			at, ok := slices.BinarySearch(list, id)
+			if !ok {
+				continue
+			}
+			w := float64(x.admits) * s.idf[t]
+			if view.bits[first+uint32(at)] == 0 {
+				w *= s.p.ConceptBody
+			}
+			out[id] = max(out[id], w)
+		}
+	}
+	return out
+}
+
 // cross offers the documents of one view that pass.
 func (s *scorer) cross(v int, crossings []crossing, covered []bool, total weight, offer func(candidate)) {
-	type met struct {
-		score, evidence float64
-		things          int
-		rare, foreign   bool
-	}
 	docs := map[uint32]met{}
 	few := max(rareConcept, int(s.p.ConceptRare*float64(s.census.docs)))
 	for i := range crossings {
@@ -281,24 +306,19 @@ func (s *scorer) cross(v int, crossings []crossing, covered []bool, total weight
 			docs[x.doc] = m
 		}
 	}
+	view := &s.ix.views[v]
 	for t := range s.terms {
 		if covered[t] || !s.evident(t) {
 			continue
 		}
-		for _, e := range s.entriesOf(t*len(s.ix.views) + v) {
-			if m, ok := docs[e.doc]; ok && e.admits > 0 {
-				w := float64(e.admits) * s.idf[t]
-				if !e.head {
-					w *= s.p.ConceptBody
-				}
-				m.evidence += w
-				m.score += float64(e.weight)
-				m.things++
-				docs[e.doc] = m
-			}
+		for id, e := range s.direct(v, t, docs) {
+			m := docs[id]
+			m.evidence += e
+			m.score += e
+			m.things++
+			docs[id] = m
 		}
 	}
-	view := &s.ix.views[v]
 	for id, m := range docs {
 		need := s.p.ConceptAlone
 		switch {
@@ -307,7 +327,7 @@ func (s *scorer) cross(v int, crossings []crossing, covered []bool, total weight
 		case !m.rare:
 			continue
 		}
-		if d := view.docs[id]; m.evidence >= (need-shareSlack)*total.in(m.foreign, &s.p) && s.visible(d) {
+		if d := view.docs[id]; m.evidence >= (need-shareSlack)*total.in(m.foreign, &s.p) {
 			offer(candidate{d, v, id, s.p.ConceptScore * m.score})
 		}
 	}

@@ -44,6 +44,13 @@ func TestQualityOnOurSet(t *testing.T) {
 	if recall5, ndcg5 := lexicalMeans(ours); recall5 < 0.99 || ndcg5 < 0.985 {
 		t.Errorf("Recall@5 %.3f, nDCG@5 %.3f where a word is shared", recall5, ndcg5)
 	}
+	// Inv: the lexicon of concepts was written without these queries in view; silence
+	// on what nothing answers is held above, with the lexicon in use.
+	for _, g := range ours.Slices {
+		if g.Name == "no-shared-word" && g.Recall5 < 0.25 {
+			t.Errorf("%s: Recall@5 %.3f", g.Name, g.Recall5)
+		}
+	}
 	if t.Failed() {
 		var misses strings.Builder
 		if err := ours.WriteMisses(&misses); err != nil {
