@@ -7,8 +7,8 @@ import (
 	"github.com/memls/memls/recall"
 )
 
-// Door is how background work asks the model in force, within the budget.
-func (f *features) Door() *recall.Door {
+// door is how background work asks the model in force, within the budget.
+func (f *features) door() *recall.Door {
 	d := &recall.Door{}
 	m := f.models.current()
 	if m == nil {

@@ -17,7 +17,9 @@ import (
 type changing struct {
 	store  *memory.Store
 	keeper *memory.Keeper
-	fault  string // why there is none
+	// learner learns from conversations.
+	learner *memory.Learner
+	fault   string // why there is none
 }
 
 // changeMethods are the requests that change memories.
@@ -34,6 +36,7 @@ func (f *features) changeMethods() map[string]Method {
 		"memory/pin":          NewCall(f.pin),
 		"memory/feedback":     NewCall(f.feedback),
 		"memory/rebuildIndex": NewCall(f.rebuildIndex),
+		"memory/extract":      NewCall(f.extract),
 
 		"memory/confirmForget": NewCall(f.confirmForget),
 	}
@@ -51,19 +54,25 @@ func (f *features) openChanging() *changing {
 		Unsaved: func(root *memory.Root, rel string) bool {
 			return f.unsaved(memory.Place{Root: root, Rel: rel, Index: rel == memory.IndexName})
 		},
-		Purge:   f.forgetVectors,
-		Applied: f.recent.note, PlansChanged: f.plansChanged, TaskChanged: f.taskChanged, Now: f.opt.Now, Log: f.s.Log(),
+		Purge: f.forgetVectors,
+		Applied: func(op *memory.Operation) {
+			f.recent.note(op)
+			f.observeApply(op)
+		},
+		PlansChanged: f.plansChanged, TaskChanged: f.taskChanged, Now: f.opt.Now, Log: f.s.Log(),
 	})
 	if err != nil {
 		return &changing{fault: err.Error()}
 	}
-	return &changing{store: store, keeper: memory.NewKeeper(memory.KeeperOptions{
+	c := &changing{store: store, keeper: memory.NewKeeper(memory.KeeperOptions{
 		Store: store, Roots: f.roots, Snapshot: func() *memory.Snapshot { return f.catalog().Snapshot() },
 		Sync: func(ctx context.Context) error { return f.catalog().Sync(ctx) }, Tools: f.forgetTools, Now: f.opt.Now,
 		Purged: func(ctx context.Context, root *memory.Root, refs []string) error {
 			return activity.Open(f.opt.State).Forget(ctx, root.ID, refs)
 		},
 	})}
+	c.learner = f.openLearner(c)
+	return c
 }
 
 // roots are the served roots in their order.

@@ -73,10 +73,15 @@ func checkFinish(p *FinishParams) error {
 	if err := oneOf("outcome", p.Outcome, endTurn, endCancelled, endError, endLoopProtection, endLimit); err != nil {
 		return err
 	}
+	return checkTail(p.Messages, p.MessagesFrom)
+}
+
+// checkTail checks a history, or its tail from a cursor.
+func checkTail(messages []TurnMessage, from *MessageCursor) error {
 	switch {
-	case len(p.Messages) > maxListed:
-		return InvalidParam("messages", "has %d items, at most %d are taken", len(p.Messages), maxListed)
-	case p.MessagesFrom != nil && p.MessagesFrom.Offset < 0:
+	case len(messages) > maxListed:
+		return InvalidParam("messages", "has %d items, at most %d are taken", len(messages), maxListed)
+	case from != nil && from.Offset < 0:
 		return InvalidParam("messagesFrom.offset", "must not be negative")
 	}
 	return nil
@@ -127,7 +132,11 @@ func (f *features) close(s *session, t *turn, p *FinishParams) *FinishResult {
 		skip = reasonTurnNotSuccessful
 	}
 	settings := f.s.Settings()
-	result.Extract = schedule(f.opt.Extract, skip, settings.Extract, len(p.Messages) > 0, &done)
+	learn := f.opt.Extract
+	if learn == nil {
+		learn = f.followTurn
+	}
+	result.Extract = schedule(learn, skip, settings.Extract, len(p.Messages) > 0, &done)
 	dream := f.opt.Dream
 	if dream == nil {
 		dream = f.dreamAfter

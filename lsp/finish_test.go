@@ -78,7 +78,7 @@ func TestFinishSchedulesOnce(t *testing.T) {
 			}
 		}
 	}
-	if got := work.extract[0]; got.Session != "s" || len(got.Messages) != 2 || got.Messages[1] != history[1] || got.From != nil {
+	if got := work.extract[0]; got.Session != "s" || len(got.Messages) != 2 || got.Messages[1].ID != "x9" || got.From != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -20,6 +20,7 @@ const (
 
 	notifyTelemetry   = "telemetry/event"
 	notifyShowMessage = "window/showMessage"
+	notifyProgress    = "$/progress"
 	askConfiguration  = "workspace/configuration"
 )
 
@@ -35,6 +36,7 @@ func (s *Server) announceOwn() {
 	s.outgoing[notifyTelemetry] = NewOutgoing[TelemetryEvent]()
 	s.outgoing[NotifyPlansChanged] = NewUnasked[PlansChangedParams](nil, nil)
 	s.outgoing[NotifyTaskChanged] = NewUnasked(func(p *TaskChangedParams) string { return p.Task }, nil)
+	s.outgoing[notifyProgress] = NewOutgoing[progressParams]()
 	s.outgoing[notifyShowMessage] = NewOutgoing[showMessageParams]()
 	s.asked[AskSecret] = NewAsked[SecretParams, SecretResult]()
 	s.asked[askMessage] = NewAsked[messageRequestParams, *messageItem]()

@@ -66,11 +66,11 @@ func (f *features) discard(ctx context.Context, p *DiscardParams) (*DiscardResul
 	if err := required("plan", p.Plan); err != nil {
 		return nil, err
 	}
-	_, store, err := f.keeper(ctx)
+	k, _, err := f.keeper(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := store.Discard(ctx, p.Plan); err != nil {
+	if err := k.Discard(ctx, p.Plan); err != nil {
 		return nil, refusals(err)
 	}
 	return &DiscardResult{}, nil

@@ -1,11 +1,16 @@
 package lsp
 
-import "github.com/memls/memls/recall"
+import (
+	"github.com/memls/memls/memory"
+	"github.com/memls/memls/recall"
+)
 
 // The types of telemetry events.
 const (
 	eventRecall   = "memory.recall"
 	eventDelivery = "memory.recall.delivery"
+	eventExtract  = "memory.extract"
+	eventApply    = "memory.apply"
 )
 
 // delivery is one thing that became of a recall: something was delivered, or the
@@ -46,6 +51,11 @@ func (f *features) observeSelection(r *pendingRecall) {
 		e.Delivery = deliveryPull
 	}
 	f.tell(e)
+}
+
+// observeApply tells that memories were changed.
+func (f *features) observeApply(op *memory.Operation) {
+	f.tell(&TelemetryEvent{Type: eventApply, Kind: string(op.Kind), Documents: len(op.Changes), Tokens: op.Usage.Tokens()})
 }
 
 // tell sends a telemetry event, if it is wanted.

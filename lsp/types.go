@@ -260,6 +260,8 @@ type TurnMessage struct {
 	Role string `json:"role"`
 	Text string `json:"text"`
 	ID   string `json:"id,omitzero"` // default m0, m1, …
+	// Wrote are the files, as absolute paths, that a tool call of it changed.
+	Wrote []string `json:"wrote,omitzero"`
 }
 
 // MessageCursor is a place in a history, with the digest of what lies before it.
@@ -290,18 +292,21 @@ type ScheduledWork struct {
 // TelemetryEvent is the params of telemetry/event. It holds counts, durations and
 // the values of enumerations: nothing that was asked, said, written or named.
 type TelemetryEvent struct {
-	Type string `json:"type"` // memory.recall, memory.recall.delivery
+	Type string `json:"type"` // memory.recall, memory.recall.delivery, memory.extract, memory.apply
 	// How a selection was made.
 	Strategy string `json:"strategy,omitzero"`
-	Status   string `json:"status,omitzero"`   // of a memory.recall
+	Status   string `json:"status,omitzero"`   // of a memory.recall; of a memory.extract: done, failed, or why it was skipped
 	Delivery string `json:"delivery,omitzero"` // of a memory.recall: push, pull
 	// What was delivered of it, or why nothing was.
 	Phase         string `json:"phase,omitzero"`
 	DeliveryPoint string `json:"deliveryPoint,omitzero"` // initial, tool_result, push, discarded
 	DiscardReason string `json:"discardReason,omitzero"`
-	Documents     int    `json:"documents"`           // selected, or delivered
+	Documents     int    `json:"documents"`           // selected, or delivered; proposed or changed
 	Candidates    int    `json:"candidates,omitzero"` // memories that match, of a memory.recall
 	LatencyMs     int64  `json:"latencyMs"`           // since the request
+	Trigger       string `json:"trigger,omitzero"`    // of a memory.extract: manual, auto
+	Kind          string `json:"kind,omitzero"`       // of a memory.apply: that of the operation
+	Tokens        int    `json:"tokens,omitzero"`     // that models took
 }
 
 // ToolUsedParams are the params of the notification memory/toolUsed.

@@ -20,6 +20,7 @@ type job struct {
 	undoFor time.Duration
 	purge   bool
 	usage   Usage
+	origin  origin
 	// scan has what is added looked through for secrets: what an undo brings back
 	// stood there before.
 	scan  bool
@@ -163,7 +164,7 @@ func (s *Store) prepare(j job, b *bases) (*record, error) {
 	undoFor := cmp.Or(j.undoFor, defaultUndo)
 	r := &record{recordHeader: recordHeader{
 		Operation: Operation{
-			ID: s.newID("o"), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes, Usage: j.usage,
+			ID: s.newID("o"), Kind: j.kind, At: now, Plan: j.plan, Undoes: j.undoes, Usage: j.usage, Origin: j.origin,
 			UndoUntil: now.Add(undoFor),
 		},
 		Purge: j.purge,

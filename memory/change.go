@@ -53,6 +53,8 @@ type Draft struct {
 	UndoFor time.Duration
 	// Usage is what models were asked for to make it.
 	Usage Usage
+	// Origin is the stretch of a conversation that it was made from.
+	Origin origin
 }
 
 // Edit is one change of a draft.
@@ -142,6 +144,8 @@ type Plan struct {
 	UndoFor   time.Duration `json:"undoFor"`
 	// Usage is what models were asked for to make the plan.
 	Usage Usage `json:"usage,omitzero"`
+	// Origin is the stretch of a conversation that it was made from.
+	Origin origin `json:"origin,omitzero"`
 	// Home and HomeReal name the root in whose state the plan lies, when that is
 	// not the root of the first change.
 	Home     string `json:"home,omitempty"`
@@ -171,7 +175,9 @@ type Operation struct {
 	// Purged says that no trace of what it removed was kept.
 	Purged bool `json:"purged,omitempty"`
 	// Usage is what models were asked for on the way to it.
-	Usage    Usage    `json:"usage,omitzero"`
+	Usage Usage `json:"usage,omitzero"`
+	// Origin is the stretch of a conversation that it was made from.
+	Origin   origin   `json:"origin,omitzero"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 

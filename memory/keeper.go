@@ -253,6 +253,7 @@ func (k *Keeper) Apply(ctx context.Context, id string, o ApplyOptions) (*Operati
 	}
 	op, err := k.opt.Store.Apply(ctx, id, o)
 	if err != nil {
+		err = k.showBothSides(ctx, plan, err)
 		for root, texts := range gone {
 			err = errors.Join(err, k.opt.Store.Unblock(context.WithoutCancel(ctx), root, texts))
 		}
@@ -264,6 +265,65 @@ func (k *Keeper) Apply(ctx context.Context, id string, o ApplyOptions) (*Operati
 		k.forgetNames(ctx, plan, op)
 	}
 	return op, nil
+}
+
+// showBothSides has a plan of the inbox whose files have changed since made anew,
+// and says so in the refusal.
+func (k *Keeper) showBothSides(ctx context.Context, plan *Plan, err error) error {
+	r, refused := errors.AsType[*Refusal](err)
+	if !refused || r.Kind != RefusedStale || !plan.Kind.persists() {
+		return err
+	}
+	if rerr := k.opt.Store.refresh(context.WithoutCancel(ctx), plan.ID); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	shown := *r
+	shown.Detail += "; the plan shows both sides now, and waits"
+	return &shown
+}
+
+// Discard drops a pending plan. What a plan of extraction proposed was rejected by
+// that, and is not proposed again.
+func (k *Keeper) Discard(ctx context.Context, id string) error {
+	plan, err := k.opt.Store.Plan(id)
+	if err != nil {
+		return err
+	}
+	if plan.Kind == KindExtract {
+		for _, r := range k.opt.Roots() {
+			if texts := proposedFor(plan, r); len(texts) > 0 {
+				if err := k.opt.Store.Block(ctx, r, texts); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return k.opt.Store.Discard(ctx, id)
+}
+
+// proposedFor are the statements that a plan would add to a root.
+func proposedFor(p *Plan, r *Root) []string {
+	var texts []string
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.RootID != r.ID || c.Real != r.Real {
+			continue
+		}
+		if c.Action == ActionCreate {
+			d := Parse(c.Text)
+			for _, e := range Entries(d) {
+				texts = append(texts, statementOf(d, e))
+			}
+		}
+		for _, rep := range c.Replace {
+			for line := range strings.Lines(rep.New) {
+				if line = bare(line); len(words(line)) >= minSaid && !headerLine(line) {
+					texts = append(texts, line)
+				}
+			}
+		}
+	}
+	return texts
 }
 
 // goingTexts are the statements that a plan takes away, by root.

@@ -80,7 +80,7 @@ func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 	}
 	p := &Plan{
 		ID: s.newID("p"), Kind: d.Kind, CreatedAt: now, ExpiresAt: now.Add(cmp.Or(d.Expires, life)),
-		Warnings: slices.Clone(d.Warnings), Query: d.Query, Session: d.Session, UndoFor: cmp.Or(d.UndoFor, defaultUndo), Usage: d.Usage,
+		Warnings: slices.Clone(d.Warnings), Query: d.Query, Session: d.Session, UndoFor: cmp.Or(d.UndoFor, defaultUndo), Usage: d.Usage, Origin: d.Origin,
 	}
 	if len(d.Edits) == 0 {
 		return nil, refuse(RefusedNotFound, nil, "there is nothing to change")
@@ -277,7 +277,7 @@ func (s *Store) Apply(ctx context.Context, id string, o ApplyOptions) (*Operatio
 
 // job is what applying a plan comes to.
 func (s *Store) job(p *Plan, o ApplyOptions) (job, error) {
-	j := job{kind: p.Kind, plan: p.ID, undoFor: p.UndoFor, purge: o.Purge, scan: true, stale: RefusedStale, usage: p.Usage}
+	j := job{kind: p.Kind, plan: p.ID, undoFor: p.UndoFor, purge: o.Purge, scan: true, stale: RefusedStale, usage: p.Usage, origin: p.Origin}
 	chosen, err := p.choose(o)
 	if err != nil {
 		return j, err

@@ -112,6 +112,13 @@ type rememberer struct {
 	named       bool // the name was given
 	typed       bool // the type was given
 	scoped      bool // the scope was given
+
+	// What extraction adds: the documents to compare with in the place of those that
+	// a ranker finds, the session that a new file comes from, and what follows the
+	// statement in it.
+	pool   []*Document
+	origin string
+	more   string
 }
 
 // read understands the request.
@@ -330,6 +337,9 @@ func entryRef(d *Document, i, of int) string {
 // candidates are the memories that may say the same: those that the ranker finds
 // and those of the same name, or all.
 func (m *rememberer) candidates(ctx context.Context, ranker Ranker) (iter.Seq[*Document], error) {
+	if m.pool != nil {
+		return slices.Values(m.pool), nil
+	}
 	if ranker == nil {
 		return func(yield func(*Document) bool) {
 			for d := range m.snap.All() {
@@ -404,18 +414,24 @@ func (m *rememberer) create() (*Edit, error) {
 	if err != nil {
 		return nil, err
 	}
+	return &Edit{Action: ActionCreate, Root: root, Rel: m.freeName(root), Text: m.file(), Reason: "asked for"}, nil
+}
+
+// file is the text of a new file.
+func (m *rememberer) file() string {
 	var b strings.Builder
 	b.WriteString("---\n")
 	for _, k := range []KeyChange{
 		{Key: "name", Text: m.name}, {Key: "description", Text: m.description}, {Key: "type", Text: m.Type},
 		{Key: "keywords", List: m.keywords()}, {Key: "created_at", Text: m.Now.UTC().Format(time.RFC3339)},
+		{Key: "originSessionId", Text: m.origin},
 	} {
 		if !k.removes() {
 			fmt.Fprintf(&b, "%s: %s\n", k.Key, encodeValue(k, false))
 		}
 	}
-	b.WriteString("---\n\n" + m.body + "\n")
-	return &Edit{Action: ActionCreate, Root: root, Rel: m.freeName(root), Text: b.String(), Reason: "asked for"}, nil
+	b.WriteString("---\n\n" + m.body + "\n" + m.more)
+	return b.String()
 }
 
 // keywords are the given ones as displayable lines, each once; nil for none.

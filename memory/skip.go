@@ -27,11 +27,34 @@ const (
 	SkipCancelled        SkipReason = "cancelled"
 	SkipReadOnly         SkipReason = "read_only" // no root may be written to
 
+	SkipUnreadable SkipReason = "unreadable" // a part of a transcript that is no message
+	SkipNoRoot     SkipReason = "no_root"    // nothing is served that could be written to
+
 	SkipSameSession   SkipReason = "same_session"
 	SkipMinHours      SkipReason = "min_hours"
 	SkipScanThrottled SkipReason = "scan_throttled"
 	SkipMinSessions   SkipReason = "min_sessions"
 	SkipRunning       SkipReason = "running"
+)
+
+// Why one thing that a model or a cue proposed was dropped.
+const (
+	DropMalformed   SkipReason = "malformed"        // no patch, by its form
+	DropTooMany     SkipReason = "too_many"         // beyond what one stretch of a conversation can hold
+	DropEmpty       SkipReason = "empty"            // it says nothing
+	DropQuestion    SkipReason = "question"         // it asks
+	DropTaskLocal   SkipReason = "task_local"       // it holds for the task or the day only
+	DropLanguage    SkipReason = "language"         // it is written otherwise than its evidence
+	DropEvidence    SkipReason = "unknown_evidence" // it names messages that there are not
+	DropUnconfirmed SkipReason = "unconfirmed"      // no person said or confirmed it
+	DropNotStated   SkipReason = "not_stated"       // its evidence does not say it
+	DropRef         SkipReason = "unknown_ref"      // it changes a memory that there is not
+	DropUnsure      SkipReason = "unsure"
+	DropSecret      SkipReason = "secret"
+	DropInstruction SkipReason = "instruction" // it is addressed to a program
+	DropForgotten   SkipReason = "forgotten"   // it was forgotten, or rejected before
+	DropKnown       SkipReason = "known"       // a memory, or a plan that waits, says it already
+	DropPinned      SkipReason = "pinned"
 )
 
 // Skipped is work, or a part of it, that was not done. As an error it ends a step
@@ -43,6 +66,19 @@ type Skipped struct {
 	Detail string `json:"detail"`
 	// Retry is how long to wait before it is worth another try; 0 is not known.
 	Retry time.Duration `json:"-"`
+
+	taken bool // it is of a candidate, and said again when those are taken again
+}
+
+// EndsRun tells whether a whole run was skipped or ended by it, and not only
+// something that was found.
+func (s *Skipped) EndsRun() bool {
+	switch s.Reason {
+	case DropMalformed, DropTooMany, DropEmpty, DropQuestion, DropTaskLocal, DropLanguage, DropEvidence, DropUnconfirmed, DropNotStated, DropRef,
+		DropUnsure, DropSecret, DropInstruction, DropForgotten, DropKnown, DropPinned, SkipUnreadable:
+		return false
+	}
+	return true
 }
 
 // Error implements error.

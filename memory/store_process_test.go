@@ -37,6 +37,8 @@ func TestChild(t *testing.T) {
 		generations(t, reopen(t, base))
 	case "working":
 		working(t, reopen(t, base))
+	case "learning":
+		learning(t, reopen(t, base))
 	case "spending":
 		spending(t, reopen(t, base))
 	case "append":

@@ -14,7 +14,9 @@ import (
 )
 
 type evalFlags struct {
+	modelFlags
 	full, misses, json, delivery, search bool
+	extract                              bool
 	minRecall5                           float64
 	compare                              string
 	embedding                            embeddingFlags
@@ -60,6 +62,11 @@ choices undone, each in turn, and prints what every choice is worth, with the
 span in which the difference lies for 95 % of resampled sets. It takes several
 sets, and with --search ranks as search does. --compare=NAME,NAME compares some.
 
+--extract learns from the conversations of a set, and prints how much of what
+should be remembered was proposed, how much of what was proposed should be, and
+what must not be there. Without a model the recorded answers of the set are
+used; with one it is asked, and the texts of the set are sent to it.
+
 --part 1/2 takes one of that many parts of the cases: choose constants on one
 part, and judge them on the other.
 
@@ -73,6 +80,7 @@ differences.
   memls eval testdata/eval/core --embedding-url http://localhost:11434/v1 --embedding-model bge-m3
   memls eval testdata/eval/core --compare
   memls eval my/notes my/other --compare=no-stems,no-spellings --part 1/2
+  memls eval --extract testdata/extract
   memls eval testdata/eval/core --json --min-recall5 0.9`,
 		Args: evalArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +90,9 @@ differences.
 			return worked(p.eval(cmd.Context(), &f, args[0], cmd.Flags().Changed("min-recall5")))
 		},
 	}
+	f.modelFlags.add(cmd)
 	flags := cmd.Flags()
+	flags.BoolVar(&f.extract, "extract", false, "learn from the conversations of the set, instead")
 	flags.BoolVar(&f.full, "full", false, "every metric of every slice and language, too")
 	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -101,6 +111,9 @@ differences.
 		cmd.MarkFlagsMutuallyExclusive("compare", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("compare", "delivery")
+	for _, other := range []string{"full", "min-recall5", "delivery", "compare", "search", "part"} {
+		cmd.MarkFlagsMutuallyExclusive("extract", other)
+	}
 	return cmd
 }
 
@@ -121,6 +134,12 @@ func (p *program) eval(ctx context.Context, f *evalFlags, dir string, bounded bo
 	}
 	if f.search {
 		return usagef("--search goes with --compare: without it, search stands in the table beside recall")
+	}
+	if f.extract {
+		return p.evalExtract(ctx, f, dir)
+	}
+	if f.url != "" {
+		return usagef("--model-url goes with --extract")
 	}
 	set, err := loadSet(dir, f.part)
 	if err != nil {

@@ -105,7 +105,7 @@ is used, by every command but serve.
 	root.SetVersionTemplate(currentBuild().String() + "\n")
 	root.AddCommand(p.recallCommand(), p.searchCommand(), p.statusCommand(), p.doctorCommand(), p.explainCommand(), p.rememberCommand(), p.forgetCommand(),
 		p.dreamCommand(), p.plansCommand(), p.applyCommand(), p.undoCommand(), p.logCommand(), p.serveCommand(), p.statsCommand(), p.evalCommand(), p.benchCommand(),
-		p.versionCommand())
+		p.extractCommand(), p.versionCommand())
 	strictHelp(root)
 	return root
 }

@@ -64,7 +64,7 @@ func (p *program) plans(ctx context.Context, f *plansFlags, ids []string) error 
 		switch {
 		case f.discard:
 			for _, plan := range plans {
-				if err := c.store.Discard(ctx, plan.ID); err != nil {
+				if err := c.keeper.Discard(ctx, plan.ID); err != nil {
 					return err
 				}
 				c.out.printf("%s  discarded\n", plan.ID)

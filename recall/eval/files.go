@@ -125,3 +125,28 @@ func reservedStem(stem string) bool {
 	}
 	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt"))
 }
+
+// caseFiles writes the known memories of a conversation to a temporary directory,
+// below a folder for each scope. remove deletes it again.
+func caseFiles(c *ExtractCase) (dir string, remove func() error, err error) {
+	if dir, err = os.MkdirTemp("", "memls-extract-"); err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	for _, scope := range []string{"project", "user", "team"} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(dir, scope), 0o700))
+	}
+	for rel, text := range c.Known {
+		if !filepath.IsLocal(filepath.FromSlash(rel)) {
+			err = errors.Join(err, fmt.Errorf("%q is no path of a memory", rel))
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(rel))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+		err = errors.Join(err, os.Chtimes(path, writtenAt, writtenAt))
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return dir, remove, nil
+}
