@@ -107,7 +107,7 @@ func TestFinishReasons(t *testing.T) {
 	if r := finish(lsp.FinishParams{Messages: history}); r.Extract.Reason != "disabled" || r.Dream.Reason != "disabled" {
 		t.Errorf("switched off: %+v", r)
 	}
-	bare := sit(t, lsp.MemoryOptions{}, learning(serving(s))).settled()
+	bare := sit(t, lsp.MemoryOptions{State: stateless}, learning(serving(s))).settled()
 	bare.ask("gateway timeout")
 	if r := bare.ended(lsp.FinishParams{Session: "s", Outcome: "end_turn", Messages: history}); r.Extract.Reason != "disabled" {
 		t.Errorf("without a task: %+v", r)

@@ -403,6 +403,15 @@ func (b *bases) folder(r *rootRef, create bool) (*folder, error) {
 // readToChange reads a file of a root that is to be changed: one that is
 // write-protected is refused.
 func (b *bases) readToChange(root *Root, rel, ref string) ([]byte, fs.FileInfo, error) {
+	return b.readAs(root, rel, func(in *folder, info fs.FileInfo) error { return in.protected(ref, info) })
+}
+
+// read reads a file of a root.
+func (b *bases) read(root *Root, rel string) ([]byte, fs.FileInfo, error) {
+	return b.readAs(root, rel, func(*folder, fs.FileInfo) error { return nil })
+}
+
+func (b *bases) readAs(root *Root, rel string, admit func(*folder, fs.FileInfo) error) ([]byte, fs.FileInfo, error) {
 	base, err := b.folder(&rootRef{ID: root.ID, Real: root.Real}, false)
 	if err != nil {
 		return nil, nil, err
@@ -414,7 +423,7 @@ func (b *bases) readToChange(root *Root, rel, ref string) ([]byte, fs.FileInfo, 
 	defer in.close()
 	raw, info, err := in.read(path.Base(rel))
 	if err == nil {
-		err = in.protected(ref, info)
+		err = admit(in, info)
 	}
 	return raw, info, err
 }

@@ -248,6 +248,7 @@ export interface TurnMessage {
   role: string;
   text: string;
   id?: string;
+  wrote?: string[];
 }
 
 export interface MessageCursor {
@@ -716,6 +717,9 @@ export interface TelemetryEvent {
   documents: number;
   candidates?: number;
   latencyMs: number;
+  trigger?: string;
+  kind?: string;
+  tokens?: number;
 }
 
 export interface ActivityParams {
@@ -764,14 +768,18 @@ export interface FailureData {
 
 export interface ExtractParams {
   session: string;
+  messages?: TurnMessage[];
+  messagesFrom?: MessageCursor;
   transcript?: TranscriptInput;
   trigger?: "manual" | "auto";
   folder?: string;
+  dryRun?: boolean;
+  workDoneToken?: string;
 }
 
 export interface TranscriptInput {
   text: string;
-  format?: "auto" | "qwen" | "claude" | "plain";
+  format?: string;
 }
 
 export interface ExtractResult {
