@@ -73,17 +73,17 @@ func enumerate(names []string) string {
 func (p *page) missingKeys() []memory.KeyChange {
 	var out []memory.KeyChange
 	d := p.doc
-	if _, ok := keyOf(d, "name"); !ok {
+	if _, ok := keyOf(d, "name"); !ok && !meant(d, "name") && !meant(d, "title") {
 		if _, ok := keyOf(d, "title"); !ok {
 			out = append(out, memory.KeyChange{Key: "name", Text: d.Title})
 		}
 	}
-	if d.Description == "" {
+	if d.Description == "" && !meant(d, "description") {
 		if about := p.about(); about != "" {
 			out = append(out, memory.KeyChange{Key: "description", Text: about})
 		}
 	}
-	if !d.TypeGiven {
+	if !d.TypeGiven && !meant(d, "type") {
 		kind := d.Type
 		if kind == "" {
 			kind = memory.TypeProject

@@ -14,7 +14,7 @@ import (
 
 // repairs do away with problems that a selection touches.
 func (f *features) repairs(p *page, at memory.Span) []action {
-	var out []action
+	out := p.unhiding(at)
 	for i, problem := range slices.Concat(p.doc.Problems, brokenLinks(p)) {
 		near := problem.Span
 		if problem.Code != codeBrokenLink { // of which a line may have many
@@ -40,47 +40,34 @@ func (f *features) repairs(p *page, at memory.Span) []action {
 	return out
 }
 
-// malformed tells whether a problem keeps other programs from reading a header as
-// it is meant.
-func malformed(m memory.Problem) bool {
-	return m.Code == memory.ProblemSyntax || m.Code == memory.ProblemUnclosed || m.Code == memory.ProblemCut
-}
-
-// maxRepairs bounds the steps of a repair: each does away with a problem, and may
-// bring one to light that it hid.
-const maxRepairs = 32
-
-// repaired is what makes a header valid; ok is false when that takes no more than
-// one fix, or nothing that is known would.
-func (p *page) repaired() (reps []memory.Replacement, ok bool) {
-	now := &page{Place: p.Place, doc: p.doc}
-	for steps := 0; ; steps++ {
-		i := slices.IndexFunc(now.doc.Problems, func(m memory.Problem) bool { return malformed(m) && len(now.fixes(m)) > 0 })
-		if i < 0 {
-			broken := slices.ContainsFunc(now.doc.Problems, malformed)
-			return difference(p.doc.Text, now.doc.Text), steps > 1 && !broken && now.doc.Header.Len() > 0
+// unhiding removes characters that cannot be seen: those of the lines of a
+// selection at once, and those of the whole file where there are more.
+func (p *page) unhiding(at memory.Span) []action {
+	lines := memory.Span{Start: wholeLine(p.doc.Text, at.Start).Start, End: wholeLine(p.doc.Text, at.End).End}
+	var here, all []memory.Problem
+	var repsHere, repsAll []memory.Replacement
+	for _, m := range p.doc.Problems {
+		if m.Code != memory.ProblemControl && m.Code != memory.ProblemInvisible && m.Code != memory.ProblemBidi {
+			continue
 		}
-		text, err := memory.ReplaceText(now.doc.Text, now.fixes(now.doc.Problems[i])[0].reps...)
-		if err != nil || steps == maxRepairs {
-			return nil, false
+		gone := memory.Replacement{Span: m.Span}
+		all, repsAll = append(all, m), append(repsAll, gone)
+		if m.Span.Start <= lines.End && m.Span.End >= lines.Start {
+			here, repsHere = append(here, m), append(repsHere, gone)
 		}
-		now.doc = p.Parse([]byte(text))
 	}
-}
-
-// difference is the one replacement that makes a text of another.
-func difference(from, to string) []memory.Replacement {
-	start, end := 0, 0
-	for start < min(len(from), len(to)) && from[start] == to[start] {
-		start++
+	if len(here) == 0 {
+		return nil
 	}
-	for end < min(len(from), len(to))-start && from[len(from)-1-end] == to[len(to)-1-end] {
-		end++
+	out := []action{{
+		id: "unhide", title: "Remove what cannot be seen", kind: protocol.CodeActionKindQuickFix, mends: here, preferred: true, edit: p.changes(repsHere),
+	}}
+	if len(all) > len(here) {
+		out = append(out, action{
+			id: "unhide all", title: "Remove all in this file that cannot be seen", kind: protocol.CodeActionKindQuickFix, mends: all, edit: p.changes(repsAll),
+		})
 	}
-	// Whole lines, so that no character is split.
-	start = wholeLine(from, start).Start
-	stop := wholeLine(from, len(from)-end).End
-	return []memory.Replacement{{Span: memory.Span{Start: start, End: stop}, New: to[start : len(to)-(len(from)-stop)]}}
+	return out
 }
 
 // fix is one way to do away with a problem.
@@ -93,8 +80,8 @@ func (p *page) fixes(problem memory.Problem) []fix {
 	switch problem.Code {
 	case memory.ProblemUnclosed:
 		return p.closing()
-	case memory.ProblemSyntax, memory.ProblemCut:
-		return p.quoting(problem.Span)
+	case memory.ProblemSyntax, memory.ProblemCut, memory.ProblemShape:
+		return p.rewriting(problem)
 	case memory.ProblemType:
 		return p.choices("type", memory.TypeUser, memory.TypeFeedback, memory.TypeProject, memory.TypeReference)
 	case memory.ProblemStatus:
@@ -103,8 +90,6 @@ func (p *page) fixes(problem memory.Problem) []fix {
 		return p.choices("pinned", "true", "false")
 	case memory.ProblemRepeated:
 		return p.dropping(problem.Span)
-	case memory.ProblemControl, memory.ProblemInvisible, memory.ProblemBidi:
-		return []fix{{"Remove what cannot be seen", []memory.Replacement{{Span: problem.Span}}}}
 	case memory.ProblemKey:
 		return p.respelling(problem.Span)
 	}
@@ -131,6 +116,16 @@ func (p *page) dropping(at memory.Span) []fix {
 // respelling gives a key the name that was meant.
 func (p *page) respelling(at memory.Span) []fix {
 	written := p.doc.Text[at.Start:at.End]
+	if name, value, colon := strings.Cut(written, ":"); colon {
+		_, known := findHeaderKey(keyName(name))
+		if _, there := keyOf(p.doc, keyName(name)); there || !known || value == "" {
+			return nil
+		}
+		if !plainWord.MatchString(value) {
+			value = memory.QuoteValue(value)
+		}
+		return []fix{{"Put a blank behind the colon", []memory.Replacement{{Span: at, New: name + ": " + value}}}}
+	}
 	meant := memory.NearestKey(keyName(written))
 	if _, there := keyOf(p.doc, meant); meant == "" || there {
 		return nil
@@ -243,57 +238,4 @@ func (p *page) valueWord(k memory.Key) memory.Span {
 	}
 	at.End = at.Start + len(strings.TrimRight(text, " \t"))
 	return at
-}
-
-// closing ends a header behind its last key.
-func (p *page) closing() []fix {
-	keys := memory.Keys(p.doc)
-	if len(keys) == 0 {
-		return nil
-	}
-	eol := memory.LineEnd(p.doc.Text)
-	end := wholeLine(p.doc.Text, keys[len(keys)-1].Span.End).End
-	return []fix{{"Close the header", []memory.Replacement{{Span: memory.Span{Start: end, End: end}, New: eol + "---"}}}}
-}
-
-// quoting puts the value of the line that a problem lies in into quotes, or takes
-// away the indentation that YAML does not allow.
-func (p *page) quoting(at memory.Span) []fix {
-	text := p.doc.Text
-	line := wholeLine(text, at.Start)
-	start := line.Start
-	for start < line.End && (text[start] == ' ' || text[start] == '\t') {
-		start++
-	}
-	outdent := []fix{{"Take away the indentation", []memory.Replacement{{Span: memory.Span{Start: line.Start, End: start}}}}}
-	for _, k := range memory.Keys(p.doc) {
-		if k.NameSpan.Start < line.Start || k.NameSpan.Start > line.End {
-			continue
-		}
-		name, inMap := strings.CutPrefix(k.Name, "metadata.")
-		value := text[k.ValueSpan.Start:k.ValueSpan.End]
-		switch {
-		case start > line.Start && !inMap:
-			return outdent
-		case value == "" || strings.ContainsAny(value, "\r\n") || quote(value) == value:
-			return nil
-		}
-		return []fix{{"Quote the " + name, []memory.Replacement{{Span: k.ValueSpan, New: quote(value)}}}}
-	}
-	if start > line.Start {
-		return outdent
-	}
-	return nil
-}
-
-// quote is a value as a quoted YAML text that means what the value was meant to.
-func quote(value string) string {
-	if q := value[:1]; q == `"` || q == "'" {
-		if len(value) > 1 && strings.HasSuffix(value, q) {
-			value = strings.ReplaceAll(value[1:len(value)-1], `\`+q, q)
-		} else {
-			value = value[1:]
-		}
-	}
-	return strconv.Quote(strings.TrimSpace(value))
 }

@@ -169,15 +169,27 @@ func incomplete(d *memory.Document) (out []memory.Problem) {
 		return nil
 	}
 	fence := memory.Span{Start: d.Header.Start, End: d.Header.Start + len("---")}
-	if d.Description == "" {
+	if d.Description == "" && !meant(d, "description") {
 		out = append(out, memory.Problem{Span: fence, Code: codeNoDescription, Severity: memory.SeverityInfo,
 			Message: "without a description this memory is found by its name and its text alone"})
 	}
-	if d.Type == "" {
+	if d.Type == "" && !meant(d, "type") {
 		out = append(out, memory.Problem{Span: fence, Code: codeNoType, Severity: memory.SeverityInfo,
 			Message: "without a type (user, feedback, project, reference) this memory is left out where types are asked for"})
 	}
 	return out
+}
+
+// meant tells whether a header has a key that is most likely a misspelling of
+// another.
+func meant(d *memory.Document, key string) bool {
+	return slices.ContainsFunc(d.Problems, func(m memory.Problem) bool {
+		if m.Code != memory.ProblemKey {
+			return false
+		}
+		written, _, colon := strings.Cut(d.Text[m.Span.Start:m.Span.End], ":")
+		return colon && keyName(written) == key || memory.NearestKey(keyName(written)) == key
+	})
 }
 
 // secretsIn are the credentials that stand in a memory: it is given to agents,

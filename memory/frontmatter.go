@@ -3,6 +3,8 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +20,8 @@ const (
 	maxYAMLCompact = 16 // "- - - x" on one line
 	maxYAMLAliases = 32
 )
+
+var errDocuments = errors.New("the header ends before its last line")
 
 var errComplex = errors.New("too large or too nested for a header")
 
@@ -170,13 +174,10 @@ func (p *parser) readHeader(content Span) (header, bool) {
 	switch {
 	case errors.Is(err, errComplex):
 		p.problem(Span{content.Start, content.Start}, ProblemTooComplex, SeverityWarning, "the header was read line by line: "+err.Error())
-	case len(q.flaws) > 0:
-		for _, flaw := range q.flaws {
+	default:
+		for _, flaw := range blame(text, content, q.flaws, err) {
 			p.problem(flaw.Span, ProblemSyntax, SeverityWarning, flaw.Message)
 		}
-	default:
-		at, _ := lineAt(text, content.Start)
-		p.problem(at, ProblemSyntax, SeverityWarning, "the header is not valid YAML and was read line by line: "+yamlFault(err))
 	}
 	p.repeated(q.repeated...)
 	if q.cut {
@@ -184,6 +185,89 @@ func (p *parser) readHeader(content Span) (header, bool) {
 			fmt.Sprintf("only the first %d lines of the header were read", maxTolerantLines))
 	}
 	return h, true
+}
+
+// Bounds of looking for the lines of a header that a YAML parser does not take. The
+// largest of 869 real headers is below 4 KB.
+const (
+	maxBlamedBlocks = 64
+	maxBlamedBytes  = 16 << 10
+)
+
+// blame is where a header is not valid YAML: the flaws that the line reader found,
+// and what a parser refuses of the rest, a key with the lines below it at a time.
+// cause is what it says of the whole.
+func blame(text string, content Span, flaws []Problem, cause error) []Problem {
+	blocks := keyBlocks(text, content)
+	budget := maxBlamedBytes
+	refused := func(at Span) error {
+		src := text[at.Start:at.End]
+		if budget -= len(src); budget < 0 || tooComplex(src) {
+			return nil
+		}
+		_, err := yamlRoot(src)
+		if err != nil && strings.Contains(err.Error(), "unknown anchor") {
+			return nil // it stands in another block
+		}
+		return err
+	}
+	if len(blocks) <= maxBlamedBlocks {
+		for _, b := range blocks {
+			if slices.ContainsFunc(flaws, func(f Problem) bool { return f.Span.Start < b.End && f.Span.End > b.Start }) {
+				continue
+			}
+			if err := refused(b); err != nil {
+				flaws = append(flaws, Problem{Span: firstRefused(text, b, refused), Message: "this is not valid YAML: " + yamlFault(err)})
+			}
+		}
+	}
+	if len(flaws) == 0 && cause != nil && len(blocks) <= maxBlamedBlocks {
+		// Each is by itself, and they do not go together.
+		for _, b := range blocks[min(1, len(blocks)):] {
+			if refused(Span{content.Start, b.End}) != nil {
+				at, _ := lineAt(text, b.Start)
+				flaws = append(flaws, Problem{Span: at, Message: "this is not valid YAML behind what stands above: " + yamlFault(cause)})
+				break
+			}
+		}
+	}
+	if len(flaws) == 0 {
+		at, _ := lineAt(text, content.Start)
+		flaws = append(flaws, Problem{Span: at, Message: "the header is not valid YAML and was read line by line: " + yamlFault(cause)})
+	}
+	slices.SortStableFunc(flaws, func(a, b Problem) int { return a.Span.Start - b.Span.Start })
+	return flaws
+}
+
+// keyBlocks are the lines of a header that begin in the first column, each with
+// those below that do not.
+func keyBlocks(text string, content Span) []Span {
+	var out []Span
+	for pos := content.Start; pos < content.End; {
+		line, next := lineAt(text[:content.End], pos)
+		s := text[line.Start:line.End]
+		if n := len(out); n > 0 && (blank(s) || indented(s) > 0 || isItem(s)) {
+			out[n-1].End = next
+		} else if !blank(s) {
+			out = append(out, Span{line.Start, next})
+		}
+		pos = next
+	}
+	return out
+}
+
+// firstRefused is the line of a block behind the longest part of it that a parser
+// takes.
+func firstRefused(text string, block Span, refused func(Span) error) Span {
+	at, next := lineAt(text[:block.End], block.Start)
+	for next < block.End {
+		line, end := lineAt(text[:block.End], next)
+		if refused(Span{block.Start, next}) == nil && !blank(text[line.Start:line.End]) {
+			at = line
+		}
+		next = end
+	}
+	return at
 }
 
 // repeated reports keys that stand in the header again.
@@ -241,7 +325,7 @@ func (p *parser) readYAML(content Span) (h header, mapping bool, err error) {
 		return nil, false, err
 	}
 	y := yamlReader{p: p, base: content.Start, src: src, h: header{}}
-	y.mapping(root, "")
+	y.mapping(root, len(src), "")
 	return y.h, true, nil
 }
 
@@ -270,8 +354,16 @@ func yamlRoot(src string) (root *yaml.Node, err error) {
 			err = fmt.Errorf("yaml parser: %v", r)
 		}
 	}()
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(src), &doc); err != nil {
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(src))
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	// The parser stops where a document ends, and what follows would be lost.
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		return nil, errDocuments
+	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
@@ -292,22 +384,32 @@ type yamlReader struct {
 	h    header
 }
 
-func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
+// mapping reads a map that ends before a place.
+func (y *yamlReader) mapping(n *yaml.Node, end int, prefix string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
 			continue
 		}
+		limit := end
+		if i+2 < len(n.Content) {
+			limit = y.offset(n.Content[i+2])
+		}
 		key := canonicalKey(k.Value)
 		if key == metadataKey && prefix == "" {
 			if m := target(v); m.Kind == yaml.MappingNode {
-				y.mapping(m, metadataKey+".")
+				y.mapping(m, limit, metadataKey+".")
 			}
 			continue
 		}
 		prose, ok := knownKeys[key]
 		if !ok {
 			off := y.base + y.offset(k)
+			if name, _, found := strings.Cut(key, ":"); found && known(name) && n.Style&yaml.FlowStyle == 0 {
+				y.p.problem(Span{off, min(off+len(y.restOfLine(off-y.base)), y.base+len(y.src))}, ProblemKey, SeverityInfo,
+					"the key "+CleanLine(name)+" is not read: a blank belongs behind its colon")
+				continue
+			}
 			y.p.strange(key, Span{off, min(off+len(k.Value), y.base+len(y.src))})
 		}
 		if !ok || v.Kind == yaml.ScalarNode && v.ShortTag() == "!!null" {
@@ -318,7 +420,7 @@ func (y *yamlReader) mapping(n *yaml.Node, prefix string) {
 			y.p.repeated(repeatedKey{key, y.nameAt(off, k.Value)})
 			continue
 		}
-		y.h.add(prefix+key, y.field(v, prose))
+		y.h.add(prefix+key, y.field(v, prose, n.Style&yaml.FlowStyle != 0, limit))
 	}
 }
 
@@ -339,10 +441,19 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func (y *yamlReader) field(v *yaml.Node, prose bool) field {
+// field is a value that ends before a place. flow says that it stands in braces.
+func (y *yamlReader) field(v *yaml.Node, prose, flow bool, limit int) field {
 	n := target(v)
 	off := y.offset(v)
 	line := y.restOfLine(off)
+	// What stands behind the value on its line is none of it, unless it is a text
+	// in which a " #" begins no comment.
+	switch end := max(limit, off); {
+	case flow, n == v && n.Style&yaml.FlowStyle != 0:
+		line, _, _ = strings.Cut(y.src[off:y.flowEnd(v, off, end)], "\n")
+	case n.Kind == yaml.ScalarNode && !prose && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0:
+		line = line[:min(len(line), y.scalarEnd(v, off, end)-off)]
+	}
 	f := field{span: Span{y.base + off, y.base + off + len(line)}}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -351,18 +462,44 @@ func (y *yamlReader) field(v *yaml.Node, prose bool) field {
 			f.text = y.restore(n, line, f.span)
 		}
 	case yaml.SequenceNode:
-		f.shape, f.text = shapeList, line
-		for _, item := range n.Content {
-			if item = target(item); item.Kind == yaml.ScalarNode {
-				f.list = append(f.list, item.Value)
-			} else {
-				y.p.problem(f.span, ProblemShape, SeverityInfo, "a list item that is not a text is left out")
-			}
-		}
+		f.shape, f.text, f.list = shapeList, line, y.items(n, limit)
 	case yaml.MappingNode:
 		f.shape, f.text = shapeMap, line
 	}
 	return f
+}
+
+// items are the texts of a list. One with a colon, which YAML takes for a map, is
+// the text that it was written as.
+func (y *yamlReader) items(n *yaml.Node, end int) []string {
+	var out []string
+	for i, item := range n.Content {
+		off, limit := y.offset(item), end
+		if i+1 < len(n.Content) {
+			limit = y.offset(n.Content[i+1])
+		}
+		if item = target(item); item.Kind == yaml.ScalarNode {
+			out = append(out, item.Value)
+			continue
+		}
+		text := ""
+		if item.Kind == yaml.MappingNode && len(item.Content) == 2 && off < limit {
+			text = y.src[off:limit]
+			if n.Style&yaml.FlowStyle != 0 {
+				text = text[:y.flowEnd(item.Content[1], y.offset(item.Content[1]), limit)-off]
+			}
+			text = strings.TrimRight(text, " \t\r\n,]")
+		}
+		at := Span{y.base + off, y.base + off + len(y.restOfLine(off))}
+		if text == "" || strings.ContainsAny(text, "\r\n") || strings.IndexByte("{[?", text[0]) >= 0 {
+			y.p.problem(at, ProblemShape, SeverityInfo, "a list item that is not a text is left out")
+			continue
+		}
+		at.End = at.Start + len(text)
+		y.p.problem(at, ProblemShape, SeverityInfo, "other programs take this item for a map: quote it, since there is a colon in it")
+		out = append(out, text)
+	}
+	return out
 }
 
 // restore gives an unquoted text back what YAML takes from it: what follows

@@ -179,7 +179,7 @@ func (y *keyLister) keyEnd(n *yaml.Node, at, limit int) int {
 
 // scalarEnd is where a scalar ends that begins at a place and has ended at the
 // limit.
-func (y *keyLister) scalarEnd(n *yaml.Node, at, limit int) int {
+func (y *yamlReader) scalarEnd(n *yaml.Node, at, limit int) int {
 	src := y.src[at:limit]
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -202,7 +202,7 @@ func (y *keyLister) scalarEnd(n *yaml.Node, at, limit int) int {
 }
 
 // flowEnd is where a value ends that stands in brackets or braces, or is such.
-func (y *keyLister) flowEnd(n *yaml.Node, at, limit int) int {
+func (y *yamlReader) flowEnd(n *yaml.Node, at, limit int) int {
 	src := y.src[at:limit]
 	if n.Kind == yaml.ScalarNode || n.Kind == yaml.AliasNode {
 		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 || n.Kind == yaml.AliasNode || strings.HasPrefix(src, n.Value) {

@@ -109,7 +109,7 @@ func TestParseRealFiles(t *testing.T) {
 		{"words that look like an anchor and a tag", lines("---", "name: &co partners", "description: !urgent call", "---", "b"),
 			want{"&co partners", "!urgent call", "", "b", nil}},
 		{"colon without a blank", lines("---", "name:n", "type:user", "---", "b"),
-			want{"n", "", "user", "b", []string{memory.ProblemSyntax}}},
+			want{"n", "", "user", "b", []string{memory.ProblemSyntax, memory.ProblemSyntax}}},
 		{"tab in the header", lines("---", "name: n", "metadata:", "\ttype: user", "---", "b"),
 			want{"n", "", "user", "b", []string{memory.ProblemSyntax}}},
 		{"wrapped without indentation", lines("---", "name: n", "description: one: and", "two", "---", "b"),
@@ -513,5 +513,62 @@ func TestParseOpenHeaderBeforeAList(t *testing.T) {
 	d = memory.Parse([]byte("---\nname: x: y\nkeywords:\n- a\n- b\ntype: user\nfree text\n---\nbody\n"))
 	if !slices.Equal(d.Keywords, []string{"a", "b"}) || d.Type != "user" || d.BodyText() != "body" {
 		t.Errorf("keywords %q, type %q, body %q", d.Keywords, d.Type, d.BodyText())
+	}
+}
+
+// What is wrong with a header is said of the line, and of the value, that it is
+// wrong in.
+func TestProblemsNameTheirPlace(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		want   []string // code, and what its range covers
+	}{
+		{"name: n\nmetadata:\n\ttype: user", []string{"frontmatter-syntax \ttype: user"}},
+		{"name: n\nkeywords:\n\t- a\n  - b", []string{"frontmatter-syntax \t- a"}},
+		{"name: n\ndescription: one\n\ttwo: three", []string{"frontmatter-syntax one", "frontmatter-syntax \ttwo: three"}},
+		{"name: n\nkeywords: [a, \"b, c]\ntype: user", []string{"frontmatter-syntax keywords: [a, \"b, c]"}},
+		{"name: n\nkeywords: [a, b\ntype: user", []string{"frontmatter-syntax [a, b"}},
+		{"name: n\ndescription:bar: baz\ntype: user", []string{"key-misspelt description:bar: baz"}},
+		{"name: n: m\ndescription:bar: baz\ntype: user", []string{"frontmatter-syntax n: m", "frontmatter-syntax description:bar: baz"}},
+		{"name: n\ntype:user", []string{"frontmatter-syntax type:user"}},
+		{"name:n\ntype:user", []string{"frontmatter-syntax name:n", "frontmatter-syntax type:user"}},
+		{"name: n\ntype: user\nextra: {a: b", []string{"frontmatter-syntax {a: b"}},
+		{"name: n\nextra:\n  a: 1\n   b: 2\ntype: user", []string{"frontmatter-syntax    b: 2"}},
+		{"name: n\nextra:\n  - a\n  b: 2\ntype: user", []string{"frontmatter-syntax   b: 2"}},
+		{"  name: n\ntype: user", []string{"frontmatter-syntax type: user"}},
+		{"name: n\n...\ntype: user", []string{"frontmatter-syntax ..."}},
+		{"name: 'a' b\ntype: user", []string{"frontmatter-syntax 'a' b"}},
+		{"{name: n, type: bogus, status: odd, pinned: maybe}", []string{"type-unknown bogus", "status-unknown odd", "pinned-unreadable maybe"}},
+		{"name: n\nmetadata: {type: bogus, expires_at: soon}", []string{"date-unreadable soon", "type-unknown bogus"}},
+		{"name: n\nmetadata: {type: \"bogus\" , x: y}", []string{`type-unknown "bogus"`}},
+		{"name: n\ntype: bogus # mine", []string{"type-unknown bogus"}},
+		{"name: n\nkeywords: [a, 'b: c', d: e]", []string{"value-shape d: e"}},
+		{"name: n\nusage_scenarios:\n  - when: it rains\n  - it snows", []string{"value-shape when: it rains"}},
+	} {
+		d := memory.Parse([]byte("---\n" + c.header + "\n---\nb\n"))
+		var got []string
+		for _, p := range d.Problems {
+			got = append(got, p.Code+" "+d.Text[p.Span.Start:p.Span.End])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q (%+v)", c.header, got, c.want, d.Problems)
+		}
+	}
+}
+
+// Quotes that belong to what is said stay, and items with a colon are items.
+func TestReadingTakesNothingAway(t *testing.T) {
+	for value, want := range map[string]string{
+		`'a' b`: `'a' b`, `"a" and "b"`: `"a" and "b"`, `"the "old" way"`: `the "old" way`, `"never closed`: "never closed",
+		`"a" b "c`: `"a" b "c`, `"Yes", she said: "no"`: `"Yes", she said: "no"`, `"say \"hi\" now"`: `say "hi" now`, `'it's`: `'it's`,
+	} {
+		if d := memory.Parse([]byte("---\nname: n\ndescription: " + value + "\n---\nb\n")); d.Description != want {
+			t.Errorf("%s was read as %s, want %s", value, d.Description, want)
+		}
+	}
+	for _, keywords := range []string{"[a, 'b: c', d: e]", "\n  - a\n  - 'b: c'\n  - d: e", "[a, b: c,\n  d: e ]", "[ a,{b: c}, 'b: c' , d: e,]"} {
+		if d := memory.Parse([]byte("---\nname: n\nkeywords: " + keywords + "\n---\nb\n")); !slices.Equal(d.Keywords, []string{"a", "b: c", "d: e"}) {
+			t.Errorf("%s was read as %q", keywords, d.Keywords)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -88,8 +89,9 @@ type tolerant struct {
 func (t *tolerant) line(s Span) string { return strings.TrimRight(t.text[s.Start:s.End], whitespace) }
 
 func (t *tolerant) flaw(at Span, msg string) {
-	// One more than is shown, so that it is known that some were left out.
-	if n := len(t.q.flaws); n > maxProblems || n > 0 && at.Start < t.q.flaws[n-1].Span.End {
+	// One more than is shown, so that it is known that some were left out; and one
+	// of a line.
+	if len(t.q.flaws) > maxProblems || slices.ContainsFunc(t.q.flaws, func(f Problem) bool { return at.Start < f.Span.End && f.Span.Start < at.End }) {
 		return
 	}
 	t.q.flaws = append(t.q.flaws, Problem{Span: at, Message: msg})
@@ -116,6 +118,9 @@ func (t *tolerant) block(lines []Span, prefix string) {
 				t.extendKey(prefix, at)
 			}
 			continue
+		}
+		if rest := t.text[at.Start+indented(s)+nameLen(strings.TrimLeft(s, " \t")):at.End]; value != "" && strings.HasPrefix(rest, ":") && strings.IndexByte(" \t", rest[1]) < 0 {
+			t.flaw(at, "a blank belongs behind the colon of a key")
 		}
 		last = key
 		first := i
@@ -233,6 +238,11 @@ func splitKey(s string) (key, value string, ok bool) {
 // value reads what follows a key, on its line and on those that belong to it.
 func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 	f := field{span: at}
+	for _, c := range children {
+		if strings.HasPrefix(t.text[c.Start:c.End], "\t") {
+			t.flaw(c, "YAML does not allow a tab here")
+		}
+	}
 	if value != "" {
 		// It is the end of its line but for blanks.
 		f.span.End = at.Start + len(t.line(at))
@@ -252,16 +262,13 @@ func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 			}
 		}
 	default:
-		for _, c := range children {
-			// A tab is what YAML refuses to indent with.
-			if strings.HasPrefix(t.text[c.Start:c.End], "\t") {
-				t.flaw(c, "YAML does not allow a tab here")
-			}
-		}
-		if more := t.join(children, " "); more != "" {
+		more := t.join(children, " ")
+		if more != "" {
 			value = strings.TrimSpace(value + " " + more)
 		}
-		t.check(f.span, value)
+		if f.span.Len() > 0 && f.span != at || more == "" {
+			t.check(f.span, value)
+		}
 		f.text = unquote(value)
 		if items, ok := flowList(value); ok {
 			f.shape, f.list, f.text = shapeList, items, value
@@ -269,7 +276,8 @@ func (t *tolerant) value(at Span, prefix, key, value string, children []Span) {
 	}
 	if !known(key) {
 		if t.strange != nil {
-			t.strange(key, at)
+			from := at.Start + indented(t.line(at))
+			t.strange(key, Span{from, from + nameLen(t.text[from:at.End])})
 		}
 		return
 	}
@@ -293,6 +301,8 @@ func (t *tolerant) check(at Span, value string) {
 	_, list := flowList(value)
 	switch {
 	case list:
+	case value[0] == '[' && !strings.Contains(value, "]"), value[0] == '{' && !strings.Contains(value, "}"):
+		t.flaw(at, "what begins with "+value[:1]+" here is never closed")
 	case strings.Contains(value, ": ") || strings.HasSuffix(value, ":"):
 		t.flaw(at, "a value with a colon must be quoted")
 	case strings.IndexByte("@`%*&!{}[],|>", value[0]) >= 0 || isItem(value):
@@ -378,12 +388,26 @@ func unquote(s string) string {
 	}
 	quote := s[:1]
 	switch {
-	case len(s) > 1 && strings.HasSuffix(s, quote):
+	case len(s) > 1 && strings.HasSuffix(s, quote) && !quotesPart(s):
 		return strings.ReplaceAll(s[1:len(s)-1], `\`+quote, quote)
-	case strings.Count(s, quote)%2 == 1:
+	case strings.Count(s, quote) == 1:
 		return strings.TrimSpace(s[1:])
 	}
 	return s
+}
+
+// quotesPart tells whether the quote that a text begins with ends inside it, at the
+// end of a word: as in "a" and "b", and not in "the "old" way".
+func quotesPart(s string) bool {
+	for i := 1; i < len(s)-1; i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == s[0]:
+			return strings.IndexByte(" \t,;.:!?)", s[i+1]) >= 0 && strings.IndexByte(" \t(", s[i-1]) < 0
+		}
+	}
+	return false
 }
 
 // flowList reads "[a, b]".
