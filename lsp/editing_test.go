@@ -170,7 +170,7 @@ func TestPROTO_05_RecallUsesWhatIsSaved(t *testing.T) {
 // trusted, and again while a document is open.
 func TestDeadAnchorsOfATrustedWorkspace(t *testing.T) {
 	s := newStore(t, map[string]string{
-		"mem/a.md": note("Tokens", "walrus tokens", "`src/token.go` checks them, as `checkToken` does."), "work/main.go": "package main\n",
+		"mem/a.md": note("Tokens", "walrus tokens", "`checkToken` in `src/token.go` checks them."), "work/main.go": "package main\n",
 	})
 	var skew atomic.Int64
 	opt := lsp.MemoryOptions{
@@ -203,12 +203,12 @@ func TestDeadAnchorsOfATrustedWorkspace(t *testing.T) {
 		if r.fast.Documents[0].Stale == nil {
 			return ""
 		}
-		if !strings.Contains(r.fast.Prompt, "NOTE: what it names may be gone: src/token.go is not in the workspace; checkToken occurs nowhere") {
+		if !strings.Contains(r.fast.Prompt, "NOTE: what it names may be gone: checkToken occurs nowhere in the workspace; src/token.go is not") {
 			t.Errorf("the agent is not told: %s", r.fast.Prompt)
 		}
 		return r.fast.Documents[0].Stale.Reason
 	}
-	d.open(path, note("Tokens", "walrus tokens", "`src/token.go` checks them, as `checkToken` does."))
+	d.open(path, note("Tokens", "walrus tokens", "`checkToken` in `src/token.go` checks them."))
 	await("not trusted")
 	if got := stale(); got != "" {
 		t.Errorf("not trusted: stale by %s", got)

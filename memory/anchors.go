@@ -37,13 +37,13 @@ const (
 	minIdentifier  = 4
 )
 
-// Anchors are the anchors of a body in order, at most 200 of them: the paths and
-// identifiers that stand in code font, the paths that Markdown links lead to, and
-// what is written as path:line anywhere. Text in code blocks is an example and
-// names nothing.
+// Anchors are the anchors of a body in order, at most 200 of them: the paths that
+// stand in code font, those that Markdown links lead to, what is written as
+// path:line anywhere, and the identifiers in code font that stand directly beside
+// one of these. Text in code blocks is an example and names nothing.
 //
 // What is likely something else is left out: globs and placeholders, commands,
-// addresses, names of products, variables that are known to come from outside.
+// addresses, names of products, variables of the environment.
 //
 // They are found once for a document: the list is not to be changed.
 func Anchors(d *Document) []Anchor { return d.found.anchors(d) }
@@ -61,11 +61,16 @@ func findAnchors(d *Document) []Anchor {
 		in.scan(run)
 	}
 	var out []Anchor
+	var identifiers []Anchor
 	for _, span := range in.codes {
-		if len(out) == maxAnchors {
+		if len(out)+len(identifiers) == maxAnchors {
 			break
 		}
-		if a, ok := readAnchor(b.text, span, d); ok {
+		switch a, ok := readAnchor(b.text, span, d); {
+		case !ok:
+		case a.Kind == AnchorIdentifier:
+			identifiers = append(identifiers, a)
+		default:
 			out = append(out, a)
 		}
 	}
@@ -76,8 +81,63 @@ func findAnchors(d *Document) []Anchor {
 	}
 	out = append(out, bareAnchors(b.text, b.runs, in)...)
 	slices.SortFunc(out, func(a, b Anchor) int { return a.Span.Start - b.Span.Start })
+	out = append(out, placed(b.text, identifiers, out)...)
+	slices.SortFunc(out, func(a, b Anchor) int { return a.Span.Start - b.Span.Start })
 	return out[:min(len(out), maxAnchors)]
 }
+
+// maxPlacing bounds what may stand between an identifier and the path of the file
+// that it is said to be in: "in", "of the", a bracket.
+const maxPlacing = 16
+
+// placed are the identifiers that stand directly beside a path, as in "refresh in
+// src/auth.go": those of libraries, of systems and of examples do not. A sentence
+// that says what is not, or is no longer, names what need not be there.
+func placed(text string, identifiers, paths []Anchor) (out []Anchor) {
+	for _, id := range identifiers {
+		i, _ := slices.BinarySearchFunc(paths, id.Span.Start, func(p Anchor, at int) int { return p.Span.Start - at })
+		beside := i < len(paths) && joined(text[id.Span.End:paths[i].Span.Start]) ||
+			i > 0 && paths[i-1].Span.End <= id.Span.Start && joined(text[paths[i-1].Span.End:id.Span.Start])
+		if beside && !denying.MatchString(codeSpan.ReplaceAllString(clauseAround(text, id.Span), "")) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// joined tells whether what stands between two code spans ties them together.
+func joined(between string) bool {
+	words, ok := strings.CutPrefix(between, "`")
+	if len(between) > maxPlacing || !ok && !strings.HasPrefix(between, " ") {
+		return false
+	}
+	words = strings.TrimRight(words, "`[ ")
+	return !strings.ContainsAny(words, "`.,;!?|\r\n。，；、")
+}
+
+// clauseAround is what a line says around a place, between the marks that end a
+// sentence.
+func clauseAround(text string, at Span) string {
+	from := max(0, at.Start-maxClause)
+	start, end := from, min(len(text), at.End+maxClause)
+	for _, part := range sentenceEnd.FindAllStringIndex(text[from:at.Start], -1) {
+		start = from + part[1]
+	}
+	if part := sentenceEnd.FindStringIndex(text[at.End:end]); part != nil {
+		end = at.End + part[0]
+	}
+	return text[start:end]
+}
+
+// maxClause bounds how far the words of a sentence are looked at on each side.
+const maxClause = 200
+
+var codeSpan = regexp.MustCompile("`[^`]*`?")
+
+var sentenceEnd = regexp.MustCompile(`[\r\n;!?。；！？]|\. `)
+
+// denying are words of a sentence that says what is not, or was.
+var denying = regexp.MustCompile(`(?i)\b(?:not?|never|without|don'?t|doesn'?t|isn'?t|aren'?t|avoid\w*|instead|remov\w*|delet\w*|drop(?:s|ped)?|replac\w*|renam\w*|moved|former\w*|used to|was|were|deprecated|obsolete|gone|old)\b`)
 
 // LeadsToMemory tells whether an anchor of d names another memory of its root.
 func LeadsToMemory(s *Snapshot, d *Document, a Anchor) bool {
@@ -258,6 +318,10 @@ var fileExtensions = nameSet(`.go .rs .py .rb .ts .tsx .js .jsx .mjs .cjs .java 
 		.cs .fs .swift .m .mm .php .pl .lua .ex .exs .erl .hs .ml .clj .dart .zig .nim .jl .r .sh .bash .zsh .ps1 .sql
 		.proto .graphql .vue .svelte .css .scss .less .html .tf .gradle .cmake .yaml .yml .toml .json .xml .ini .cfg`)
 
+// configExtensions are those of files that programs of every language have beside
+// them.
+var configExtensions = nameSet(`.sql .proto .graphql .css .scss .less .html .tf .gradle .cmake .yaml .yml .toml .json .xml .ini .cfg .sh .ps1`)
+
 var (
 	qualified = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|->|#)[\p{L}_$][\p{L}\p{N}_$]*)*$`)
 	callTail  = regexp.MustCompile(`\([^()]*\)$`)
@@ -278,13 +342,8 @@ func readIdentifier(s string) (name string, ok bool) {
 	if utf8.RuneCountInString(name) < minIdentifier || productNames[strings.ToLower(name)] {
 		return "", false
 	}
-	if !called && !composed(name) {
+	if !called && !composed(name) || foreignWord(name) {
 		return "", false
-	}
-	for _, prefix := range outsideVariables {
-		if strings.HasPrefix(name, prefix) {
-			return "", false
-		}
 	}
 	return name, true
 }
@@ -307,16 +366,22 @@ func composed(name string) bool {
 	return lower && inner
 }
 
-// outsideVariables begin the names of variables that programs around a workspace
-// set, and that need not stand in it.
-var outsideVariables = []string{
-	"AWS_", "AZURE_", "GCP_", "GOOGLE_", "GITHUB_", "GITLAB_", "CI_", "NODE_", "NPM_", "PYTHON", "XDG_", "LC_", "LD_", "SSH_", "GIT_",
-	"DOCKER_", "KUBE", "ANTHROPIC_", "OPENAI_", "CLAUDE_", "QWEN_", "GEMINI_", "CODEX_", "MEMLS_",
+// foreignWord tells whether a name is most likely none of this workspace's programs:
+// what has capitals only is as often a variable of the environment, a flag of a
+// system or a keyword, and digits in a name of several words make one of a machine,
+// a cipher or a collation.
+func foreignWord(name string) bool {
+	if name == strings.ToUpper(name) || locale.MatchString(name) {
+		return true
+	}
+	return strings.Contains(strings.Trim(name, "_"), "_") && strings.ContainsAny(name, "0123456789")
 }
+
+var locale = regexp.MustCompile(`^[a-z]{2,3}_[A-Z]{2}$`)
 
 // productNames are names of products that are written as identifiers are.
 var productNames = nameSet(`github gitlab javascript typescript postgresql mysql sqlite mongodb nodejs macos ios ipados
 		graphql oauth oauth2 openapi openssl youtube linkedin whatsapp webassembly websocket websockets openai chatgpt devops
 		jetbrains intellij pycharm vscode neovim kubernetes dynamodb cloudfront elasticsearch opensearch clickhouse rabbitmq
 		terraform bigquery powershell wordpress paypal dropbox onedrive sharepoint latex bibtex todowrite webfetch websearch
-	askuserquestion exitplanmode notebookedit multiedit todoread`)
+	camelcase pascalcase snake_case kebab_case screaming_snake_case askuserquestion exitplanmode notebookedit multiedit todoread`)

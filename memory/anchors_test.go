@@ -36,8 +36,14 @@ func TestAnchorsAreWhatNamesAPlaceOfTheWorkspace(t *testing.T) {
 		{"`/home/me/work/src/a.go`", "/home/me/work/src/a.go"},
 		{"`src/*.go` `src/<name>.go` `~/x/y.go` `../x/y.go` `{a,b}/c.go` `$HOME/a.go` `@scope/package` `github.com/a/b` `a//b.go` `a/.../b.go`", ""},
 		{"`go test ./...`, `--flag`, `-v`, `git push origin main`", ""},
-		{"`validateToken`, `AuthService.refreshAll`, `max_retries`, `MAX_RETRIES`, `Foo::bar_baz`", "id validateToken, id refreshAll, id max_retries, id MAX_RETRIES, id bar_baz"},
-		{"`refresh()`, `refresh(a, b)`, `svc.refresh()`", "id refresh, id refresh, id refresh"},
+		{"`validateToken` in `src/a.go`. `src/b.go` has `AuthService.refreshAll`; `max_retries` (`src/c.go:3`) and `Foo::bar_baz` of src/d.go:4",
+			"id validateToken, src/a.go, src/b.go, id refreshAll, id max_retries, src/c.go line 3, id bar_baz, src/d.go line 4"},
+		{"`refresh()` in [auth](src/auth.go), `a/b.go`: `refresh(a, b)`; `svc.refresh()` at `a/c.go`", "id refresh, src/auth.go, a/b.go, id refresh, id refresh, a/c.go"},
+		// An identifier by itself may be of a library, a system, or an example.
+		{"`validateToken`, `useEffect`, `React.useState`, `os.path.join()`, `camelCase`, `snake_case`", ""},
+		{"Call `useEffect` as in the examples, then look at `src/app.tsx`; `helperOne`, `src/b.go`.", "src/app.tsx, src/b.go"},
+		{"`HTTP_PROXY` in `a/b.sh`; `x86_64` in `a/c.sh`; `en_US` in `a/d.sh`; `aes_256_gcm` in `a/e.go`; `utf8mb4_general_ci` in `a/f.go`", "a/b.sh, a/c.sh, a/d.sh, a/e.go, a/f.go"},
+		{"`oldHelper` was removed from `a/b.go`. Do not call `rawQuery` in `a/c.go`.", "a/b.go, a/c.go"},
 		{"`main`, `true`, `README`, `HTTP`, `x`, `user.name`, `get()`, `GitHub`, `GITHUB_TOKEN`, `_`", ""},
 		{"```\n`src/gone.go`\n```\n\n    `src/code.go`\n\n<!-- `src/comment.go` -->", ""},
 		{"- item `src/a.go`\n  Why: `src/b.go:3`", "src/a.go, src/b.go line 3"},
@@ -52,7 +58,7 @@ func TestAnchorsAreWhatNamesAPlaceOfTheWorkspace(t *testing.T) {
 			}
 		}
 	}
-	d := memory.Parse([]byte("---\ntype: user\n---\n`src/a.go` and `validateToken`\n"))
+	d := memory.Parse([]byte("---\ntype: user\n---\n`validateToken` in `src/a.go`\n"))
 	if got := anchorsOf(d); got != "src/a.go" {
 		t.Errorf("of a user's memory: %s", got)
 	}

@@ -119,7 +119,7 @@ func (t *tolerant) block(lines []Span, prefix string) {
 			}
 			continue
 		}
-		if rest := t.text[at.Start+indented(s)+nameLen(strings.TrimLeft(s, " \t")):at.End]; value != "" && strings.HasPrefix(rest, ":") && strings.IndexByte(" \t", rest[1]) < 0 {
+		if rest := t.text[at.Start+indented(s)+nameLen(strings.TrimLeft(s, " \t")) : at.End]; value != "" && strings.HasPrefix(rest, ":") && strings.IndexByte(" \t", rest[1]) < 0 {
 			t.flaw(at, "a blank belongs behind the colon of a key")
 		}
 		last = key

@@ -160,15 +160,31 @@ func (w *Workspace) path(root *os.Root, a Anchor) Verdict {
 	if !s.complete {
 		return unknown
 	}
-	// Without an extension it may be no path at all, unless it begins as one.
-	if extension(path.Base(name)) == "" {
-		first, _, nested := strings.Cut(name, "/")
-		if info, err := root.Stat(first); err != nil || !info.IsDir() || !nested {
-			return unknown
-		}
+	if !strings.HasPrefix(a.Name, "/") && !s.ours(name) {
+		return unknown
 	}
 	return dead("%s is not in the workspace", name)
 }
+
+// ours tells whether a path that is not there plainly names a place of this
+// workspace, and not of another one: it begins in one of its folders, or is a
+// program in a language of its.
+func (s *survey) ours(name string) bool {
+	first, rest, nested := strings.Cut(name, "/")
+	ext := strings.ToLower(extension(path.Base(name)))
+	program := fileExtensions[ext] && !configExtensions[ext] && s.exts[ext]
+	switch begins := nested && len(s.bases[first]) > 0; {
+	case ext == "":
+		// A branch has such a name, too.
+		return begins && (strings.Contains(rest, "/") || !branchFolders[first])
+	case begins:
+		return true
+	}
+	return program
+}
+
+// branchFolders are folders after which branches are named as well.
+var branchFolders = nameSet(`doc docs test tests ci build release releases feature features feat fix hotfix chore style perf refactor revert deps`)
 
 // relative is a path below the folder.
 func (w *Workspace) relative(name string) (string, bool) {
@@ -240,7 +256,8 @@ type survey struct {
 	complete bool // every file that counts was listed
 	files    map[string]*surveyedFile
 	bases    map[string][]string // paths of files and folders by their last part
-	ignored  map[string]bool     // names of files and folders that the workspace ignores
+	ignored  ignorePatterns      // of the workspace
+	exts     map[string]bool     // the extensions of its files, in small letters
 
 	readAll  bool // all listed files were read
 	programs bool // there is a program among them
@@ -272,16 +289,19 @@ func nameSet(names string) map[string]bool {
 // and goes.
 func (s *survey) generated(name string) bool {
 	for seg := range strings.SplitSeq(name, "/") {
-		if unread[seg] || produced[seg] || s.ignored[seg] {
+		if unread[seg] || produced[seg] {
 			return true
 		}
 	}
-	return false
+	return s.ignored.cover(name)
 }
 
 // refresh lists the workspace anew and keeps what was read of unchanged files.
 func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now time.Time) error {
-	next := survey{at: now, complete: true, files: map[string]*surveyedFile{}, bases: map[string][]string{}, ignored: ignoredNames(root)}
+	next := survey{at: now, complete: true, files: map[string]*surveyedFile{}, bases: map[string][]string{}, exts: map[string]bool{}}
+	next.ignored.read(root, ".gitignore")
+	next.ignored.read(root, ".git/info/exclude")
+	plain := next.ignored.plain()
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -294,7 +314,7 @@ func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now 
 			next.complete = false
 			return fs.SkipDir
 		case d.IsDir():
-			if unread[d.Name()] || next.ignored[d.Name()] || slices.Contains(skip, name) {
+			if unread[d.Name()] || plain[d.Name()] || slices.Contains(skip, name) {
 				return fs.SkipDir
 			}
 			if strings.Count(name, "/") > maxSurveyDepth {
@@ -310,6 +330,10 @@ func (s *survey) refresh(ctx context.Context, root *os.Root, skip []string, now 
 		if d.IsDir() {
 			return nil
 		}
+		if d.Name() == ".gitignore" && name != ".gitignore" {
+			next.ignored.read(root, name)
+		}
+		next.exts[strings.ToLower(path.Ext(name))] = true
 		if len(next.files) >= maxSurveyFiles {
 			next.complete = false
 			return fs.SkipAll
@@ -332,23 +356,6 @@ func (s *survey) surveyed(name string, info fs.FileInfo) *surveyedFile {
 		return old
 	}
 	return &surveyedFile{size: info.Size(), mod: info.ModTime()}
-}
-
-// ignoredNames are the plain names of the workspace's .gitignore. Its patterns
-// are not understood: a path that only they cover may be called dead.
-func ignoredNames(root *os.Root) map[string]bool {
-	names := map[string]bool{}
-	raw, err := readBounded(root, ".gitignore")
-	if err != nil {
-		return names
-	}
-	for line := range strings.Lines(string(raw)) {
-		line = strings.Trim(strings.TrimSpace(line), "/")
-		if line != "" && !strings.ContainsAny(line, "#!*?[]/\\") {
-			names[line] = true
-		}
-	}
-	return names
 }
 
 // endingIn are the files and folders whose path is or ends in name.
