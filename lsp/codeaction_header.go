@@ -84,16 +84,21 @@ func (p *page) missingKeys() []memory.KeyChange {
 		}
 	}
 	if !d.TypeGiven && !meant(d, "type") {
-		kind := d.Type
-		if kind == "" {
-			kind = memory.TypeProject
-			if p.Root.Scope == memory.ScopeUser {
-				kind = memory.TypeUser
-			}
-		}
-		out = append(out, memory.KeyChange{Key: "type", Text: kind})
+		out = append(out, memory.KeyChange{Key: "type", Text: p.kind()})
 	}
 	return out
+}
+
+// kind is the type of a memory, or the one that fits the scope of its root when it
+// has none.
+func (p *page) kind() string {
+	switch {
+	case p.doc.Type != "":
+		return p.doc.Type
+	case p.Root.Scope == memory.ScopeUser:
+		return memory.TypeUser
+	}
+	return memory.TypeProject
 }
 
 // maxAbout bounds a description that is taken from the text; the longest of real

@@ -103,7 +103,7 @@ func (p *page) entryFile(e memory.Entry) (string, error) {
 			changes = append(changes, memory.KeyChange{Key: key, Text: value})
 		}
 	}
-	add("type", d.Type)
+	add("type", p.kind())
 	if len(d.Keywords) > 0 {
 		changes = append(changes, memory.KeyChange{Key: "keywords", List: d.Keywords})
 	}
@@ -119,12 +119,25 @@ func (p *page) entryFile(e memory.Entry) (string, error) {
 			add(key, strings.Trim(d.Text[k.ValueSpan.Start:k.ValueSpan.End], `"'`))
 		}
 	}
-	body := withoutMark(d.Text[e.Span.Start:e.Span.End]) + eol
+	body := withoutMark(d.Text[e.Span.Start:e.Span.End]) + eol + p.definitions(e, eol)
 	reps, err := memory.SetKeys(memory.Parse([]byte(body)), changes...)
 	if err != nil {
 		return "", err
 	}
 	return memory.ReplaceText(body, reps...)
+}
+
+// definitions are the lines that say where the links of an entry lead which name
+// their target by a label; with a blank line in front.
+func (p *page) definitions(e memory.Entry, eol string) string {
+	var b strings.Builder
+	for _, line := range e.Definitions(p.doc) {
+		b.WriteString(p.doc.Text[line.Start:line.End] + eol)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return eol + b.String()
 }
 
 // statement is what an entry says in one line, without marks of links and of

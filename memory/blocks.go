@@ -14,7 +14,7 @@ const nestColumns = 2
 // the stretches of text between code, comments and block marks.
 //
 // Inv: each line that shows something is given to the open entry, or closes it
-// and is a heading, a rule or the "no entries yet" line.
+// and is a heading, a rule, a link's definition or the "no entries yet" line.
 type blockScanner struct {
 	text    string // the document's up to the end of the body
 	outline bool   // entries are not wanted
@@ -23,6 +23,7 @@ type blockScanner struct {
 	// headings and fences are those of the body, in order.
 	headings []Heading
 	fences   []Span
+	defined  []Span // the definitions of links, in order
 
 	cutRun      bool // the next text begins a stretch
 	fence       openFence
@@ -91,7 +92,7 @@ func (b *blockScanner) line(span Span) {
 	l.under = b.open && l.column >= b.cur.column+nestColumns
 	switch {
 	case b.inComment(l), b.inFence(l):
-	case b.structure(l), b.fenceAt(l, l.at), b.comment(l):
+	case b.structure(l), b.definition(l), b.fenceAt(l, l.at), b.comment(l):
 	case b.labelled(l), b.listed(l):
 	default:
 		b.words(l)
@@ -162,6 +163,23 @@ func (b *blockScanner) structure(l blockLine) bool {
 		level := len(l.content) - len(strings.TrimLeft(l.content, "#"))
 		b.headings = append(b.headings, Heading{Span: l.Span, Level: level, Text: clipLine(atxHeading(strings.TrimSpace(l.content)))})
 	}
+	b.cutRun = true
+	return true
+}
+
+// definition takes a line "[label]: target" that stands by itself: it says where
+// the links of entries lead, and nothing of its own.
+func (b *blockScanner) definition(l blockLine) bool {
+	if l.content[0] != '[' || l.column > maxMarkColumn || l.under || b.open && !b.cur.gap && !b.cur.closed {
+		return false
+	}
+	in := inlineScanner{text: b.text}
+	if _, _, ok := in.definition(l.Span); !ok {
+		return false
+	}
+	b.finish()
+	b.run(l.at, l.End, true)
+	b.defined = append(b.defined, l.Span)
 	b.cutRun = true
 	return true
 }

@@ -1,6 +1,9 @@
 package memory
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds of what an Entry shows in one line; the whole is in its spans. A text
 // that is cut ends in "…".
@@ -33,10 +36,11 @@ type Entry struct {
 // by two columns or more belongs to it, and so do a code fence and the lines
 // "Why:" and "How to apply:" wherever they follow it, the latter with their own
 // text and, when they stand below a paragraph, the list that they announce.
-// Headings, rules and the "no entries yet" line are no entries and end one.
+// Headings, rules, the definitions of links and the "no entries yet" line are no
+// entries and end one; list items without any text are none.
 //
 // Inv: entries do not overlap and consist of whole lines of the body; every line
-// that shows something lies in exactly one, or is one of those that end one.
+// that says something lies in exactly one, or is one of those that end one.
 func Entries(d *Document) []Entry { return scanBlocks(d, false).entries }
 
 // Removal is what has to go from Document.Text to forget the entry: its lines
@@ -44,6 +48,33 @@ func Entries(d *Document) []Entry { return scanBlocks(d, false).entries }
 func (e Entry) Removal(d *Document) Span {
 	_, next := lineAt(d.Text, e.Span.End)
 	return Span{e.Span.Start, next}
+}
+
+// Definitions are the lines outside of entries that say where links lead which an
+// entry names by a label: without them these are none.
+func (e Entry) Definitions(d *Document) []Span {
+	all := scanBlocks(d, true).defined
+	if len(all) == 0 {
+		return nil
+	}
+	in := inlineScanner{text: d.Text, end: e.Span.End}
+	wanted := map[string]bool{}
+	for at := e.Span.Start; at < e.Span.End; at++ {
+		if d.Text[at] != '[' {
+			continue
+		}
+		if text, _, ok := in.label(at); ok {
+			wanted[labelKey(text)] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(s Span) bool {
+		label, _, _ := in.definition(s)
+		if !wanted[label] {
+			return true
+		}
+		wanted[label] = false // the first one counts
+		return false
+	})
 }
 
 // finish ends the open entry, if there is one.
@@ -56,6 +87,9 @@ func (b *blockScanner) finish() {
 		return
 	}
 	c := &b.cur
+	if c.item && says(b.text[c.span.Start:c.span.End]) == "" {
+		return
+	}
 	if c.pieces[pieceSummary].Start < 0 {
 		c.pieces[pieceSummary] = c.first
 	}
@@ -64,6 +98,18 @@ func (b *blockScanner) finish() {
 	e.Why, e.WhySpan = b.show(pieceWhy, maxReasonRunes)
 	e.HowToApply, e.HowSpan = b.show(pieceHow, maxReasonRunes)
 	b.entries = append(b.entries, e)
+}
+
+// says is what a list item consists of but for its marks and those below it.
+func says(item string) string {
+	item = strings.Trim(item, whitespace+"-*+•")
+	if mark := strings.TrimLeft(item, "0123456789"); mark == "." || mark == ")" {
+		return ""
+	}
+	if item == "[ ]" || item == "[" || item == "]" {
+		return ""
+	}
+	return item
 }
 
 // show is a piece of the open entry as one line, and where it stands.

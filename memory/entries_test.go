@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,9 @@ func TestEntries(t *testing.T) {
 		{"a year at the beginning of a line", "It was in\n1986. A year.\n", []string{"It was in 1986. A year."}},
 		{"all indented", "  - a\n  - b\n    c\n", []string{"a", "b c"}},
 		{"heading inside an item", "- a\n\n  # not the end\n\n  b\n", []string{"a"}},
-		{"empty items", "-\n- \n-\n  late\n", []string{"", "", "late"}},
+		{"empty items", "-\n- \n-\n  late\n1.\n- [ ]\n* real\n- ", []string{"late", "real"}},
+		{"definitions", "See [a].\n\n[a]: x.md\n[b]: <y.md> \"t\"\n- [c]\n\n[c]: z.md\ntext\n[d]: goes on\n\n- item\n[e]: goes on\n  [f]: goes on\n\n  [g]: goes on\n\n[^1]: a note\n",
+			[]string{"See [a].", "[c]", "text [d]: goes on", "item [e]: goes on [f]: goes on", "[^1]: a note"}},
 		{"tasks", "- [ ] open\n- [x] done\n", []string{"[ ] open", "[x] done"}},
 		{"fence", "Run:\n\n```sh\n# no heading\n- no item\n\nWhy: no label\n```\n\nNext\n", []string{"Run:", "Next"}},
 		{"fence of tildes holds another", "a\n~~~\n```\n- x\n~~~~\nb\n", []string{"a", "b"}},
@@ -212,12 +215,18 @@ func checkCoverage(t testing.TB, d *memory.Document, es []memory.Entry) {
 	}
 }
 
+var (
+	emptyItem  = regexp.MustCompile(`^(?:[0-9]*[.)]|\[ ?\]?|\]|)$`)
+	definition = regexp.MustCompile(`^\[[^\]^].*\]:`)
+)
+
 func structural(s string) bool {
 	s = strings.Trim(s, " \t\x00")
 	bare := strings.NewReplacer(" ", "", "\t", "").Replace(s)
 	hashes := s[:len(s)-len(strings.TrimLeft(s, "#"))]
 	heading := hashes != "" && len(hashes) <= 6 && (hashes == s || strings.ContainsAny(s[len(hashes):][:1], " \t"))
-	return heading || len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.IndexByte("-*_=", bare[0]) >= 0 ||
+	empty := strings.Trim(s, blanks+"-*+•\x00")
+	return emptyItem.MatchString(empty) || definition.MatchString(s) || heading || len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.IndexByte("-*_=", bare[0]) >= 0 ||
 		strings.EqualFold(strings.Trim(s, "_*. \t"), "no entries yet")
 }
 
