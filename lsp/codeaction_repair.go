@@ -187,7 +187,7 @@ func (f *features) placeFor(p *page, l memory.Link) (at memory.Place, ok bool) {
 	if strings.HasPrefix(rel, "../") {
 		return memory.Place{}, false
 	}
-	if memory.CheckRel(rel) != nil || strings.ContainsAny(path.Base(rel), `<>:"\|?*`) {
+	if memory.CheckPortable(rel) != nil {
 		// A title rather than a name.
 		try.Rel = path.Join(path.Dir(p.Rel), memory.Slug(target)+".md")
 	}

@@ -104,6 +104,9 @@ func (f *features) renameFile(p *page, d *memory.Document, name string) (any, er
 	if at, ok := f.locate(p.snap, to.Path()); !ok || at.Index || at.Rel != rel || at.Root.Real != d.Root.Real {
 		return nil, InvalidParam("newName", "%q is no name of a memory", short(name))
 	}
+	if err := memory.CheckPortable(strings.TrimPrefix(name, "/")); err != nil {
+		return nil, InvalidParam("newName", "%q is no name for a memory: %v", short(name), err)
+	}
 	if err := f.nameFree(p.snap, d, to); err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FreeName is rel, or rel with a number before its suffix, such that no file of
-// the root bears the name, not even in another case or composition: the same
+// FreeName is rel, in characters that every system takes, or that with a number
+// before its suffix, such that no file of the root bears the name, not even in another case or composition: the same
 // name in those is the same file on some systems.
 func (s *Store) FreeName(root *Root, rel string) (string, error) {
 	if err := writable(root, nil); err != nil {
@@ -21,6 +21,7 @@ func (s *Store) FreeName(root *Root, rel string) (string, error) {
 	if err := s.memoryName(root, rel); err != nil {
 		return "", err
 	}
+	rel = portableRel(rel)
 	b := &bases{disk: s.disk, open: map[string]*folder{}}
 	defer b.close()
 	taken, err := b.names(root, path.Dir(rel))

@@ -37,7 +37,7 @@ func (s *Store) MoveDraft(doc *Document, to *Root) (Draft, error) {
 		{Action: ActionDelete, Doc: doc, Reason: why},
 	}}
 	if rel != doc.Rel {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the name was taken; it is %s there", path.Base(rel)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the name was taken, or not every system takes it; it is %s there", path.Base(rel)))
 	}
 	return d, nil
 }

@@ -158,6 +158,9 @@ func (c *Change) fill(e Edit, raw []byte, absent bool) error {
 		if !absent {
 			return refuse(RefusedConflict, refs, "there is a file of this name")
 		}
+		if err := CheckPortable(c.Rel); err != nil {
+			return refuse(RefusedEscape, refs, "no name for a new memory: %w", err)
+		}
 		c.Text = append([]byte{}, e.Text...)
 		c.Diff = unified(c.Ref, nil, c.Text)
 		return nil

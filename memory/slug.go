@@ -60,12 +60,5 @@ func Slug(name string) string {
 // reservedName tells whether a file of that name means something else: to
 // Windows with any extension, to memls where file names have no case.
 func reservedName(slug string) bool {
-	switch slug {
-	case "con", "prn", "aux", "nul", "memory":
-		return true
-	}
-	if len(slug) == 4 && (strings.HasPrefix(slug, "com") || strings.HasPrefix(slug, "lpt")) {
-		return slug[3] >= '0' && slug[3] <= '9'
-	}
-	return false
+	return slug == "memory" || device(slug)
 }
