@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -212,8 +211,8 @@ func indexTitle(d *Document) string {
 	return s
 }
 
-// indexHook is what an entry says: the description, else the type.
-func indexHook(d *Document) string { return cmp.Or(indexText(d.Description), indexText(d.Type)) }
+// indexHook is what an entry says: the description, and nothing without one.
+func indexHook(d *Document) string { return indexText(d.Description) }
 
 // indexText is a text of a header as part of an entry: one line in which nothing
 // begins code or ends a link.

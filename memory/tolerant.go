@@ -400,10 +400,9 @@ func unquote(s string) string {
 // end of a word: as in "a" and "b", and not in "the "old" way".
 func quotesPart(s string) bool {
 	for i := 1; i < len(s)-1; i++ {
-		switch {
-		case s[i] == '\\':
+		if s[i] == '\\' {
 			i++
-		case s[i] == s[0]:
+		} else if s[i] == s[0] {
 			return strings.IndexByte(" \t,;.:!?)", s[i+1]) >= 0 && strings.IndexByte(" \t(", s[i-1]) < 0
 		}
 	}

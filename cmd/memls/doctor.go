@@ -15,15 +15,45 @@ import (
 	"github.com/memls/memls/memory/discovery"
 )
 
-type doctorFlags struct {
+// lookFlags are those of the commands that show what is read as a server reads it.
+type lookFlags struct {
 	roots rootFlags
 	poll  bool
 	json  bool
 	color string
 }
 
+func (f *lookFlags) add(cmd *cobra.Command) {
+	f.roots.add(cmd)
+	f.roots.shows = true
+	addColorFlag(cmd, &f.color)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.poll, "poll", false, "watch by polling, as serve --poll does")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// look reads the roots with the watchers of a server, so that their mode is the one
+// that it would have, and has show print what came of it.
+func (p *program) look(ctx context.Context, f *lookFlags, show func(*opened, *page) error) (err error) {
+	out, err := p.newPage(f.color)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := p.logger(slog.LevelError)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	o, err := p.open(ctx, &f.roots, followers(f.poll, log), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.close()) }()
+	return show(o, out)
+}
+
 func (p *program) doctorCommand() *cobra.Command {
-	var f doctorFlags
+	var f lookFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Explain which memories are found here, which are not, and what to do about it",
@@ -50,41 +80,25 @@ input; 3 the environment failed.`,
 			return worked(p.doctor(cmd.Context(), &f))
 		},
 	}
-	f.roots.add(cmd)
-	f.roots.shows, f.roots.bare = true, true
-	addColorFlag(cmd, &f.color)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.poll, "poll", false, "watch by polling, as serve --poll does")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	f.add(cmd)
+	f.roots.bare = true
 	return cmd
 }
 
-func (p *program) doctor(ctx context.Context, f *doctorFlags) (err error) {
-	out, err := p.newPage(f.color)
-	if err != nil {
+func (p *program) doctor(ctx context.Context, f *lookFlags) error {
+	return p.look(ctx, f, func(o *opened, out *page) (err error) {
+		d := examine(o)
+		if f.json {
+			err = p.doctorJSON(o, d)
+		} else {
+			out.doctor(o, d)
+			err = p.print(out)
+		}
+		if err == nil && d.ill() {
+			return exit(exitNothing)
+		}
 		return err
-	}
-	log, closeLog, err := p.logger(slog.LevelError)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	o, err := p.open(ctx, &f.roots, followers(f.poll, log), log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.close()) }()
-	d := examine(o)
-	if f.json {
-		err = p.doctorJSON(o, d)
-	} else {
-		out.doctor(o, d)
-		err = p.print(out)
-	}
-	if err == nil && d.ill() {
-		return exit(exitNothing)
-	}
-	return err
+	})
 }
 
 // The levels of a finding.
@@ -146,7 +160,8 @@ func (d *diagnosis) places(s *surroundings) {
 		}
 	}
 	if untrusted {
-		d.add(levelWarning, s.project, "the project holds memories that are not read, since nobody has said that it is trusted",
+		// Whom a person trusts is no fault.
+		d.add(levelInfo, s.project, "the project holds memories that are not read, since nobody has said that it is trusted",
 			"if you trust what it holds, say memls doctor --trust; in an editor, trust the workspace")
 	}
 	for _, note := range s.Notes {

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -21,10 +19,8 @@ import (
 const shownEntries = 20
 
 type statusFlags struct {
-	roots     rootFlags
-	poll      bool
-	all, json bool
-	color     string
+	lookFlags
+	all bool
 }
 
 func (p *program) statusCommand() *cobra.Command {
@@ -52,41 +48,30 @@ refused or off.
   memls status --root .memory --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Who asks for the memories of one program is shown no other ones.
+			f.roots.bare = cmd.Flags().Changed("profile")
 			return worked(p.status(cmd.Context(), &f))
 		},
 	}
-	f.roots.add(cmd)
-	f.roots.shows = true
-	addColorFlag(cmd, &f.color)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.poll, "poll", false, "watch by polling, as serve --poll does")
-	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list everything that was skipped or has problems, not only the first %d of a root", shownEntries))
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, fmt.Sprintf("list everything that was skipped or has problems, not only the first %d of a root", shownEntries))
 	return cmd
 }
 
-func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
-	out, err := p.newPage(f.color)
-	if err != nil {
-		return err
-	}
-	log, closeLog, err := p.logger(slog.LevelError)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	// The watchers of a server, so that their mode is the one it would have.
-	o, err := p.open(ctx, &f.roots, followers(f.poll, log), log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.close()) }()
-	if f.json {
-		if err := p.statusJSON(o); err != nil {
+func (p *program) status(ctx context.Context, f *statusFlags) error {
+	return p.look(ctx, &f.lookFlags, func(o *opened, out *page) error {
+		show := func() error { return p.statusPage(o, out, f.all) }
+		if f.json {
+			show = func() error { return p.statusJSON(o) }
+		}
+		if err := show(); err != nil {
 			return err
 		}
 		return exit(statusCode(o))
-	}
+	})
+}
+
+func (p *program) statusPage(o *opened, out *page, all bool) error {
 	for i, r := range o.status {
 		if i > 0 {
 			out.printf("\n")
@@ -96,17 +81,14 @@ func (p *program) status(ctx context.Context, f *statusFlags) (err error) {
 			where = sampleName
 		}
 		out.printf("%s  %s\n", out.styled(styleBold, string(r.Root.Scope)), safeLine(where))
-		out.root(r, problemsOf(o.snap, r.Root), f.all)
+		out.root(r, o.problems(r), all)
 		out.drift(o, r)
 	}
 	if o.found != nil {
-		out.looked(o.found, f.all)
+		out.looked(o.found, all)
 	}
 	out.printf("\n%s in %s, read in %s\n", count(o.snap.Len(), "memory"), count(len(o.status), "root"), milliseconds(o.took))
-	if err := p.print(out); err != nil {
-		return err
-	}
-	return exit(statusCode(o))
+	return p.print(out)
 }
 
 // statusCode is the exit code of a status that could be shown.
@@ -196,6 +178,15 @@ type fileProblem struct {
 
 var severityNames = map[memory.Severity]string{
 	memory.SeverityError: "error", memory.SeverityWarning: "warning", memory.SeverityInfo: "info",
+}
+
+// problems are those of a root's files; of the sample none, which is not the
+// reader's to mend.
+func (o *opened) problems(r memory.RootStatus) []fileProblem {
+	if o.sample {
+		return []fileProblem{}
+	}
+	return problemsOf(o.snap, r.Root)
 }
 
 // problemsOf lists the problems of a root's files by path and line.
@@ -296,7 +287,7 @@ func newRootsJSON(o *opened) []rootStatusJSON {
 		j := rootStatusJSON{
 			ID: r.Root.ID, Scope: string(r.Root.Scope), Path: r.Root.Path, Real: r.Root.Real, Profile: r.Root.Profile, State: string(r.State), Reason: r.Reason,
 			ReadOnly: r.Root.ReadOnly, OnDisk: r.OnDisk, Catalogued: r.Catalogued, HasIndex: r.HasIndex,
-			Skipped: []skipJSON{}, Problems: problemsOf(o.snap, r.Root), Watch: watchJSON{cmp.Or(r.Watch.Mode, "none"), r.Watch.Reason},
+			Skipped: []skipJSON{}, Problems: o.problems(r), Watch: watchJSON{cmp.Or(r.Watch.Mode, "none"), r.Watch.Reason},
 		}
 		for _, s := range r.Skipped {
 			j.Skipped = append(j.Skipped, skipJSON{s.Path, s.Reason})
