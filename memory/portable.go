@@ -60,7 +60,7 @@ func device(stem string) bool {
 	if !found {
 		digit, found = strings.CutPrefix(stem, "lpt")
 	}
-	return found && utf8.RuneCountInString(digit) == 1 && strings.Contains("0123456789¹²³", digit)
+	return found && utf8.RuneCountInString(digit) == 1 && strings.Trim(digit, "0123456789¹²³") == ""
 }
 
 // portableRel is rel with names that every system takes in the place of others.

@@ -400,9 +400,10 @@ func unquote(s string) string {
 // end of a word: as in "a" and "b", and not in "the "old" way".
 func quotesPart(s string) bool {
 	for i := 1; i < len(s)-1; i++ {
-		if s[i] == '\\' {
+		switch s[i] {
+		case '\\':
 			i++
-		} else if s[i] == s[0] {
+		case s[0]:
 			return strings.IndexByte(" \t,;.:!?)", s[i+1]) >= 0 && strings.IndexByte(" \t(", s[i-1]) < 0
 		}
 	}
