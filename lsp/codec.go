@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -83,11 +84,23 @@ func emptyTable(dec *jsontext.Decoder, v any) error {
 	return err
 }
 
-// decodeParams decodes params into the struct that v points to. Absent, null
-// and [] mean {}. The error is a [*ParamError] that names the field.
+// someParams are params, without what stands for none: some JSON-RPC libraries
+// send [null] when a caller passes nothing.
+func someParams(params []byte) []byte {
+	inner, open := bytes.CutPrefix(bytes.TrimSpace(params), []byte("["))
+	inner, closed := bytes.CutSuffix(inner, []byte("]"))
+	if open && closed && isNull(bytes.TrimSpace(inner)) {
+		return nil
+	}
+	return params
+}
+
+// decodeParams decodes params into the struct that v points to. Absent, null,
+// [] and [null] mean {}. The error is a [*ParamError] that names the field.
 //
 // Inv: nothing in v refers to params afterwards, which borrows a frame.
 func decodeParams(params []byte, v any) error {
+	params = someParams(params)
 	if len(params) == 0 {
 		return nil
 	}

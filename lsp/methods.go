@@ -57,7 +57,7 @@ func decodeMessage[P any](raw []byte, strict bool) (*P, error) {
 	if !strict {
 		return params, nil
 	}
-	return params, checkRequired(raw, reflect.TypeFor[P]())
+	return params, checkRequired(someParams(raw), reflect.TypeFor[P]())
 }
 
 // NewOrderedCall is [NewCall] for a request that runs on the read loop.

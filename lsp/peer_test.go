@@ -261,6 +261,21 @@ func TestEmptyTablesAreObjects(t *testing.T) {
 	s.alive(t)
 }
 
+// Some libraries send [null] when their caller passes no params.
+func TestNullInAnArrayIsNoParams(t *testing.T) {
+	s := start(t, lsp.Options{})
+	for _, params := range []string{`[null]`, ` [ null ] `} {
+		var got text
+		s.call(t, "test/echo", params, &got)
+		err := s.client.Call(t.Context(), "test/echo", `[null,null]`, nil)
+		var e *lsptest.Error
+		if !errors.As(err, &e) || e.Code != -32602 {
+			t.Errorf("[null,null]: %v", err)
+		}
+	}
+	s.call(t, "shutdown", `[null]`, nil)
+}
+
 func TestEmptyListsAreArrays(t *testing.T) {
 	s := start(t, lsp.Options{})
 	m := answer(t, s.begin(t, "test/lists", nil))

@@ -15,12 +15,22 @@ printf -- '---\nname: Late: ferry\ntype: project\n---\n\nThe ferry is late.\n' >
 # shows TEXT: waits until the terminal shows it.
 shows() {
   local screen
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     screen=$(tmux capture-pane -p 2>/dev/null || true)
     if grep -qF "$1" <<<"$screen"; then return 0; fi
     sleep 0.1
   done
   printf 'the terminal never shows "%s":\n%s\n' "$1" "$screen" >&2
+  return 1
+}
+
+# gone TEXT: waits until the terminal shows it no longer.
+gone() {
+  for _ in $(seq 300); do
+    if ! tmux capture-pane -p | grep -qF "$1"; then return 0; fi
+    sleep 0.1
+  done
+  echo "the terminal still shows \"$1\"" >&2
   return 1
 }
 
@@ -30,6 +40,7 @@ shows '● 1'
 tmux send-keys Space d
 shows 'frontmatter-syntax'
 tmux send-keys Escape
+gone 'severity' # keys that follow Escape at once would be taken for Alt
 tmux send-keys g e o '[[Gate'
 shows 'Gateway port'
 tmux send-keys Escape ':q!' Enter

@@ -153,7 +153,7 @@ T['help: every tag is there once and every link leads somewhere'] = function()
     local ok = child.lua_get([[pcall(vim.cmd.help, ...)]], { link })
     eq(ok or link, true)
   end
-  for option in text:gmatch("%s'(%l+)'[%s.,]") do
+  for option in text:gsub('>lua\n.-\n<', ''):gmatch("%s'(%l+)'[%s.,]") do
     eq(child.fn.exists('&' .. option) == 1 or option == 'winborder' or option, true)
   end
   -- Every sub-command, function, highlight group and mapping is described.

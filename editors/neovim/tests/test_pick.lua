@@ -24,8 +24,9 @@ end
 T['the list of Neovim itself works, too'] = function()
   local child = H.editor()
   child.cmd('Memls search refund')
-  local function asks()
-    return child.is_blocked() or child.fn.mode() ~= 'n'
+  local function asks() -- without asking the editor anything that would wait for the answer
+    local now = child.api.nvim_get_mode()
+    return now.blocking or now.mode ~= 'n'
   end
   eq(vim.wait(H.patience, asks, 10), true)
   child.api_notify.nvim_input('1<CR>')
