@@ -17,7 +17,7 @@ func (f *features) dreamMethods() map[string]Method {
 func (f *features) dreamer(c *changing) *memory.Dreamer {
 	return memory.NewDreamer(memory.DreamerOptions{
 		Keeper: c.keeper, Store: c.store, Roots: f.roots, Snapshot: func() *memory.Snapshot { return f.catalog().Snapshot() },
-		Tools:  func() memory.DreamTools { return recall.DreamTools(f.Door()) },
+		Tools:  func() memory.DreamTools { return recall.DreamTools(f.door()) },
 		Strain: f.strain, Now: f.opt.Now, Log: f.s.Log(),
 	})
 }

@@ -81,7 +81,7 @@ func findAnchors(d *Document) []Anchor {
 	}
 	out = append(out, bareAnchors(b.text, b.runs, in)...)
 	slices.SortFunc(out, func(a, b Anchor) int { return a.Span.Start - b.Span.Start })
-	out = append(out, placed(b.text, identifiers, out)...)
+	out = append(out, placedAnchors(b.text, identifiers, out)...)
 	slices.SortFunc(out, func(a, b Anchor) int { return a.Span.Start - b.Span.Start })
 	return out[:min(len(out), maxAnchors)]
 }
@@ -93,7 +93,7 @@ const maxPlacing = 16
 // placed are the identifiers that stand directly beside a path, as in "refresh in
 // src/auth.go": those of libraries, of systems and of examples do not. A sentence
 // that says what is not, or is no longer, names what need not be there.
-func placed(text string, identifiers, paths []Anchor) (out []Anchor) {
+func placedAnchors(text string, identifiers, paths []Anchor) (out []Anchor) {
 	for _, id := range identifiers {
 		i, _ := slices.BinarySearchFunc(paths, id.Span.Start, func(p Anchor, at int) int { return p.Span.Start - at })
 		beside := i < len(paths) && joined(text[id.Span.End:paths[i].Span.Start]) ||
@@ -120,10 +120,10 @@ func joined(between string) bool {
 func clauseAround(text string, at Span) string {
 	from := max(0, at.Start-maxClause)
 	start, end := from, min(len(text), at.End+maxClause)
-	for _, part := range sentenceEnd.FindAllStringIndex(text[from:at.Start], -1) {
+	for _, part := range sentencesEnd.FindAllStringIndex(text[from:at.Start], -1) {
 		start = from + part[1]
 	}
-	if part := sentenceEnd.FindStringIndex(text[at.End:end]); part != nil {
+	if part := sentencesEnd.FindStringIndex(text[at.End:end]); part != nil {
 		end = at.End + part[0]
 	}
 	return text[start:end]
@@ -134,7 +134,7 @@ const maxClause = 200
 
 var codeSpan = regexp.MustCompile("`[^`]*`?")
 
-var sentenceEnd = regexp.MustCompile(`[\r\n;!?。；！？]|\. `)
+var sentencesEnd = regexp.MustCompile(`[\r\n;!?。；！？]|\. `)
 
 // denying are words of a sentence that says what is not, or was.
 var denying = regexp.MustCompile(`(?i)\b(?:not?|never|without|don'?t|doesn'?t|isn'?t|aren'?t|avoid\w*|instead|remov\w*|delet\w*|drop(?:s|ped)?|replac\w*|renam\w*|moved|former\w*|used to|was|were|deprecated|obsolete|gone|old)\b`)

@@ -75,7 +75,7 @@ func reasons(out *memory.Dreamt) []memory.SkipReason {
 	return rs
 }
 
-func fact(name, body string) string {
+func dated(name, body string) string {
 	return "---\nname: " + name + "\ntype: project\ncreated_at: 2026-01-05\n---\n\n" + body + "\n"
 }
 
@@ -83,7 +83,7 @@ func fact(name, body string) string {
 func shelf(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
-		files[fmt.Sprintf("project/fact%02d.md", i)] = fact(fmt.Sprintf("Fact %d", i), fmt.Sprintf("- Service number %d listens on port %d.\n- It never restarts before %d:00.", i, 4000+i, i))
+		files[fmt.Sprintf("project/fact%02d.md", i)] = dated(fmt.Sprintf("Fact %d", i), fmt.Sprintf("- Service number %d listens on port %d.\n- It never restarts before %d:00.", i, 4000+i, i))
 	}
 	return files
 }
@@ -140,7 +140,7 @@ func TestDreamProperties(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		files := shelf(10 + rng.IntN(15))
 		for i := range rng.IntN(6) {
-			files[fmt.Sprintf("project/twin%d.md", i)] = fact(fmt.Sprintf("Twin %d", i), fmt.Sprintf("- service number %d listens on **port %d**.", i, 4000+i))
+			files[fmt.Sprintf("project/twin%d.md", i)] = dated(fmt.Sprintf("Twin %d", i), fmt.Sprintf("- service number %d listens on **port %d**.", i, 4000+i))
 		}
 		d := dream(t, files)
 		d.model = func(q memory.ClusterQuestion) []memory.Proposal {
@@ -203,8 +203,8 @@ func TestDreamProperties(t *testing.T) {
 // which nothing is lost.
 func TestDreamMergeWaitsAndIsWhole(t *testing.T) {
 	files := shelf(10)
-	files["project/zoo1.md"] = fact("Zoo", "- The zoo bundle is built by `make zoo`.")
-	files["project/zoo2.md"] = fact("Zoo port", "- The zoo listens on port 9090.")
+	files["project/zoo1.md"] = dated("Zoo", "- The zoo bundle is built by `make zoo`.")
+	files["project/zoo2.md"] = dated("Zoo port", "- The zoo listens on port 9090.")
 	d := dream(t, files)
 	d.model = func(q memory.ClusterQuestion) []memory.Proposal {
 		p := memory.Proposal{Op: "merge", Reason: "both are about the zoo", Notes: []memory.Note{{Name: "Zoo", Description: "The zoo bundle and its port", Body: "- The zoo bundle is built by `make zoo`.\n- The zoo listens on port 9090."}}}
@@ -241,14 +241,14 @@ func TestDreamMergeWaitsAndIsWhole(t *testing.T) {
 // A memory does not go when what carries it has changed since.
 func TestDreamLooksAgainAtWhatCarries(t *testing.T) {
 	files := shelf(10)
-	files["project/a.md"] = fact("A", "- Deploys run on Mondays.\n- Rollbacks take a minute.")
-	files["project/b.md"] = fact("A", "- deploys run on mondays")
+	files["project/a.md"] = dated("A", "- Deploys run on Mondays.\n- Rollbacks take a minute.")
+	files["project/b.md"] = dated("A", "- deploys run on mondays")
 	d := dream(t, files)
 	out := d.run(memory.Dream{})
 	if out.Plan == nil || len(out.Plan.Changes) != 1 || out.Plan.Changes[0].Ref != "project:b.md" {
 		t.Fatalf("%+v", out.Plan)
 	}
-	write(t, d.dirs[0], "a.md", fact("A", "- Rollbacks take a minute."))
+	write(t, d.dirs[0], "a.md", dated("A", "- Rollbacks take a minute."))
 	_, err := d.Apply(t.Context(), out.Plan.ID, memory.ApplyOptions{})
 	wantRefusal(t, err, memory.RefusedStale)
 	if _, ok := d.files()["project/b.md"]; !ok {
@@ -306,8 +306,8 @@ func TestDreamNearDuplicatesStayApart(t *testing.T) {
 	}
 	files := shelf(12)
 	for i, p := range pairs {
-		files[fmt.Sprintf("project/p%da.md", i)] = fact("Pair", "- "+p[0])
-		files[fmt.Sprintf("project/p%db.md", i)] = fact("Pair", "- "+p[1])
+		files[fmt.Sprintf("project/p%da.md", i)] = dated("Pair", "- "+p[0])
+		files[fmt.Sprintf("project/p%db.md", i)] = dated("Pair", "- "+p[1])
 	}
 	d := dream(t, files)
 	d.model = func(q memory.ClusterQuestion) []memory.Proposal {
