@@ -42,8 +42,13 @@ func FindSecrets(text string) []Secret {
 	for pos := 0; pos < len(text) && len(onLines) > 0; {
 		line, next := lineAt(text, pos)
 		lower := strings.ToLower(text[line.Start:line.End])
+		var last *string // the hints that were looked for last; rules share them
+		said := false
 		for _, r := range onLines {
-			if r.hinted(lower) {
+			if h := &r.hints[0]; h != last {
+				last, said = h, r.hinted(lower)
+			}
+			if said {
 				found = r.find(found, text, line)
 			}
 		}

@@ -149,6 +149,7 @@ func trimmedValue(s string, v Span) Span {
 
 var (
 	uuidLike  = regexp.MustCompile(`(?i)^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$`)
+	hexNumber = regexp.MustCompile(`(?i)(?:^|[^0-9a-z])0x[0-9a-f]+$`)
 	emailLike = regexp.MustCompile(`^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)
 )
 
@@ -167,6 +168,9 @@ func drawn(v string, password bool) bool {
 	}
 	// What a name, a version or a date is made of stands apart.
 	for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune("-_.:", r) }) {
+		if hexNumber.MatchString(part) {
+			continue
+		}
 		c := classesOf(part)
 		mixed := c.lower > 0 && c.upper > 0 || strings.ContainsAny(part, "!#$%&*+=?@^~") && c.lower+c.upper > 1
 		if len(part) >= piece && c.digit > 0 && mixed && turns(part) >= leastTurns && inWords(part) <= mostWords {
