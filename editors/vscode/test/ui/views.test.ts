@@ -36,13 +36,6 @@ describe("the view and the editor", () => {
     await w.row("Deploys").locator('.action-label[aria-label^="Unpin"]').click();
     await until("the pin to go", () => !fs.readFileSync(flows.memoryFile(w, "deploy.md"), "utf8").includes("pinned: true"));
   });
-  it("tells more in a tooltip", async () => {
-    await w.row("Rota of the week").locator(".label-name").first().hover();
-    const hover = w.page.locator(".workbench-hover", { hasText: "rota.md" }).first();
-    await hover.waitFor();
-    assert.match((await hover.textContent()) ?? "", /Last recalled/);
-    await w.page.mouse.move(900, 500);
-  });
   it("filters", async () => {
     await w.command("Memory: Filter Memories");
     await w.type("rota");
