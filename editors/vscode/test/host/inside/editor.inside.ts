@@ -52,7 +52,7 @@ describe("memory files", () => {
   it("have hover, definition and links", async () => {
     const place = await at("Gateway port");
     const hovers = await vscode.commands.executeCommand<vscode.Hover[]>("vscode.executeHoverProvider", uri(), place);
-    assert.ok(hovers.some((h) => h.contents.some((c) => (typeof c === "string" ? c : c.value).includes("Gateway port"))));
+    assert.ok(hovers.some((h) => h.contents.some((c) => (c as vscode.MarkdownString).value.includes("Gateway port"))));
     const places = await vscode.commands.executeCommand<(vscode.Location | vscode.LocationLink)[]>("vscode.executeDefinitionProvider", uri(), place);
     assert.ok(places.some((p) => ("uri" in p ? p.uri : p.targetUri).path.endsWith("gateway.md")));
     const references = await vscode.commands.executeCommand<vscode.Location[]>("vscode.executeReferenceProvider", memory("gateway.md"), new vscode.Position(7, 1));
