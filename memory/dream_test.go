@@ -67,7 +67,7 @@ func (d *dreaming) run(q memory.Dream) *memory.Dreamt {
 	return out
 }
 
-func reasons(out *memory.Dreamt) []memory.SkipReason {
+func skipReasons(out *memory.Dreamt) []memory.SkipReason {
 	var rs []memory.SkipReason
 	for _, s := range out.Skipped {
 		rs = append(rs, s.Reason)
@@ -113,7 +113,7 @@ func TestDREAM_01_DestructiveModelLosesNothing(t *testing.T) {
 	}
 	d.wantFiles("after a destructive model", before)
 	for _, want := range []memory.SkipReason{memory.SkipLoses, memory.SkipMalformed, memory.SkipUnknownRef} {
-		if !slices.Contains(reasons(out), want) {
+		if !slices.Contains(skipReasons(out), want) {
 			t.Errorf("no row says %s: %v", want, out.Skipped)
 		}
 	}
@@ -275,7 +275,7 @@ func TestDREAM_06_EditsWhileTheModelThinks(t *testing.T) {
 		return ps
 	}
 	out := d.run(memory.Dream{})
-	if !slices.Contains(reasons(out), memory.SkipChanged) {
+	if !slices.Contains(skipReasons(out), memory.SkipChanged) {
 		t.Errorf("nothing says that a file changed: %v", out.Skipped)
 	}
 	if out.Plan != nil {

@@ -117,7 +117,7 @@ func (c *changer) dreamt(scope memory.Scope, d *memory.Dreamt) {
 		}
 	}
 	if d.Plan != nil {
-		c.out.planned(d.Plan, false)
+		c.out.planned(d.Plan, false, nil)
 	}
 	if d.Plan == nil && d.Operation == nil {
 		c.out.printf("%s memory: there is nothing to tidy\n", scope)

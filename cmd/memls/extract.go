@@ -170,7 +170,7 @@ func (c *changer) learnt(out *memory.Extracted, dryRun bool) error {
 		c.out.printf("Done. To take it back, until %s: memls undo %s%s\n", local(out.Operation.UndoUntil), out.Operation.ID, c.rootArgs())
 	}
 	if out.Plan != nil {
-		c.out.planned(out.Plan, false)
+		c.out.planned(out.Plan, false, nil)
 		if dryRun {
 			c.out.printf("Nothing was kept.\n")
 		} else {
