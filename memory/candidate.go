@@ -185,7 +185,7 @@ func asks(text string) bool {
 var localCues = phraseRuns(`for now|right now|just now|today only|only today|just for today|for today|this session|in this conversation|for this task|current task|this time only|just this once|temporarily|at the moment|currently working on|in progress|next step is|todo
 vorerst|im moment|gerade eben|nur heute|für heute|in dieser sitzung|für diese aufgabe|nur dieses mal|vorübergehend
 pour l'instant|pour le moment|juste aujourd'hui|dans cette session|pour cette tâche|temporairement
-por ahora|de momento|solo hoy|sólo hoy|en esta sesión|para esta tarea|temporalmente
+por ahora|por el momento|solo hoy|sólo hoy|en esta sesión|para esta tarea|temporalmente
 por enquanto|por agora|só hoje|nesta sessão|para esta tarefa|temporariamente
 per ora|per adesso|solo oggi|in questa sessione|temporaneamente
 voorlopig|alleen vandaag|deze sessie|tijdelijk

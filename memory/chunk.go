@@ -22,8 +22,7 @@ const (
 type chunk struct {
 	context  []Message // messages before it, already gone through
 	messages []Message
-	first    int  // offset of messages[0] in the slice
-	cut      bool // a message of it is too long to be shown whole
+	first    int // offset of messages[0] in the slice
 }
 
 // chunks cuts what is to be gone through.

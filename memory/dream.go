@@ -110,8 +110,7 @@ func (d *Dreamer) Dream(ctx context.Context, q Dream) (*Dreamt, error) {
 	}
 	err = d.gated(ctx, home, q, out)
 	if s := SkippedOf(err); s != nil {
-		out.Skipped = append(out.Skipped, *s)
-		return out, nil
+		out.Skipped, err = append(out.Skipped, *s), nil
 	}
 	return out, err
 }
@@ -177,17 +176,11 @@ func (d *Dreamer) gated(ctx context.Context, home *Root, q Dream, out *Dreamt) e
 func (d *Dreamer) run(ctx context.Context, q Dream, out *Dreamt, step func(done, total int, what string) error) error {
 	snap := d.opt.Snapshot()
 	roots := d.rootsOf(snap, q)
-	for _, r := range roots {
-		release, err := d.opt.Store.holdForeign(ctx, r)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if err := release(); err != nil {
-				d.opt.Log.Warn("the lock of another program stays", "root", r.Real, "error", err)
-			}
-		}()
+	release, err := d.holdAll(ctx, roots)
+	if err != nil {
+		return err
 	}
+	defer release()
 	files := 0
 	for _, r := range roots {
 		files += len(snap.Of(r))
@@ -211,6 +204,27 @@ func (d *Dreamer) run(ctx context.Context, q Dream, out *Dreamt, step func(done,
 		return err
 	}
 	return d.keep(ctx, q, found, out)
+}
+
+// holdAll keeps the programs whose roots they are from consolidating them meanwhile.
+func (d *Dreamer) holdAll(ctx context.Context, roots []*Root) (release func(), err error) {
+	var held []func() error
+	release = func() {
+		for _, let := range held {
+			if err := let(); err != nil {
+				d.opt.Log.Warn("the lock of another program stays", "error", err)
+			}
+		}
+	}
+	for _, r := range roots {
+		let, err := d.opt.Store.holdForeign(ctx, r)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, let)
+	}
+	return release, nil
 }
 
 // findingsOfRun is what a run has found so far.

@@ -15,7 +15,7 @@ import (
 
 // The gates of consolidation that follows turns.
 const (
-	dreamMinHours    = 24 * time.Hour
+	dreamInterval    = 24 * time.Hour
 	dreamThrottle    = 10 * time.Minute
 	dreamMinSessions = 5
 
@@ -60,8 +60,8 @@ func (r *dreamRecord) gate(q Dream, now time.Time) *Skipped {
 	switch {
 	case q.Automatic && session != "" && session == r.Last:
 		return &Skipped{Reason: SkipSameSession, Detail: "this session was followed by a consolidation already"}
-	case !r.Done.IsZero() && since(r.Done) < dreamMinHours:
-		return &Skipped{Reason: SkipMinHours, Detail: fmt.Sprintf("the last one was %v ago; the next one is due %v after it", since(r.Done).Round(time.Minute), dreamMinHours)}
+	case !r.Done.IsZero() && since(r.Done) < dreamInterval:
+		return &Skipped{Reason: SkipMinHours, Detail: fmt.Sprintf("the last one was %v ago; the next one is due %v after it", since(r.Done).Round(time.Minute), dreamInterval)}
 	case q.Automatic && !before.IsZero() && since(before) < dreamThrottle:
 		return &Skipped{Reason: SkipScanThrottled, Detail: fmt.Sprintf("it was looked into %v ago", since(before).Round(time.Second))}
 	case len(r.Sessions) < dreamMinSessions:

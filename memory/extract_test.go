@@ -372,20 +372,19 @@ func history() []memory.Message {
 
 // learning goes through a conversation, turn after turn, until it is killed.
 func learning(t *testing.T, s *shop) {
-	h := &house{shop: s, clock: time.Now()}
-	h.bench = open(t, s.dirs[0], func(o *memory.CatalogOptions) {
+	served := open(t, s.dirs[0], func(o *memory.CatalogOptions) {
 		o.Roots, o.Index = nil, nil
 		for _, r := range s.roots {
 			o.Roots = append(o.Roots, memory.RootConfig{Scope: r.Scope, Path: r.Path})
 		}
 	})
-	h.bench.ready()
+	served.ready()
 	if _, err := s.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	keeper := memory.NewKeeper(memory.KeeperOptions{Store: s.Store, Roots: func() []*memory.Root { return s.roots }, Snapshot: h.bench.Snapshot, Sync: h.bench.Sync})
+	keeper := memory.NewKeeper(memory.KeeperOptions{Store: s.Store, Roots: func() []*memory.Root { return s.roots }, Snapshot: served.Snapshot, Sync: served.Sync})
 	learner := memory.NewLearner(memory.LearnerOptions{
-		Store: s.Store, Keeper: keeper, Roots: func() []*memory.Root { return s.roots }, Snapshot: h.bench.Snapshot, Sync: h.bench.Sync,
+		Store: s.Store, Keeper: keeper, Roots: func() []*memory.Root { return s.roots }, Snapshot: served.Snapshot, Sync: served.Sync,
 		Tools: func() memory.LearnTools { return memory.LearnTools{Extractor: &mind{answer: literal}} },
 	})
 	all := history()

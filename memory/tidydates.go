@@ -78,14 +78,7 @@ func absoluteDays(text string, in Span, day time.Time) []Replacement {
 		}
 		n, shift := dayAt(s, i)
 		if n == 0 {
-			_, n = utf8.DecodeRuneInString(s[i:])
-			// Words are taken whole.
-			for r, m := utf8.DecodeRuneInString(s[i:]); wordRune(r) && !unsegmented(r) && i+n < len(s); n += m {
-				if r, m = utf8.DecodeRuneInString(s[i+n:]); !wordRune(r) || unsegmented(r) {
-					break
-				}
-			}
-			i += n
+			i += max(wordLength(s[i:]), 1)
 			continue
 		}
 		at := in.Start + i
@@ -110,7 +103,7 @@ func dayAt(s string, i int) (n, shift int) {
 	end := i
 	for end < len(s) {
 		r, m := utf8.DecodeRuneInString(s[end:])
-		if !(wordRune(r) && !unsegmented(r) || r == '-' && end > i) {
+		if (!wordRune(r) || unsegmented(r)) && (r != '-' || end == i) {
 			break
 		}
 		end += m
@@ -181,4 +174,17 @@ func fileEnding(s string) bool {
 	}
 	r, _ := utf8.DecodeRuneInString(s[1:])
 	return wordRune(r)
+}
+
+// wordLength is the length of what s begins with: a whole word where words are
+// separated, else one character.
+func wordLength(s string) int {
+	n := strings.IndexFunc(s, func(r rune) bool { return !wordRune(r) || unsegmented(r) })
+	switch {
+	case n < 0:
+		return len(s)
+	case n == 0:
+		_, n = utf8.DecodeRuneInString(s)
+	}
+	return n
 }

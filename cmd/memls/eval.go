@@ -23,6 +23,32 @@ type evalFlags struct {
 	part                                 string
 }
 
+func (f *evalFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.extract, "extract", false, "learn from the conversations of the set, instead")
+	flags.BoolVar(&f.full, "full", false, "every metric of every slice and language, too")
+	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.BoolVar(&f.delivery, "delivery", false, "measure what reaches an agent while a model takes its time, instead")
+	f.embedding.add(cmd)
+	flags.Lookup("embedding-model").Usage = "measure with this embedding model, too: its `NAME` at --embedding-url"
+	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
+	flags.StringVar(&f.compare, "compare", "", "compare the scorer in use with those of the comma-separated `NAMES`, or all, instead")
+	flags.Lookup("compare").NoOptDefVal = allVariants
+	flags.BoolVar(&f.search, "search", false, "with --compare: rank as search does")
+	flags.StringVar(&f.part, "part", "", "take only part `K/N` of the cases, such as 1/2")
+	cmd.MarkFlagsMutuallyExclusive("json", "full")
+	cmd.MarkFlagsMutuallyExclusive("json", "misses")
+	for _, other := range []string{"full", "misses", "min-recall5"} {
+		cmd.MarkFlagsMutuallyExclusive("delivery", other)
+		cmd.MarkFlagsMutuallyExclusive("compare", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("compare", "delivery")
+	for _, other := range []string{"full", "min-recall5", "delivery", "compare", "search", "part"} {
+		cmd.MarkFlagsMutuallyExclusive("extract", other)
+	}
+}
+
 func (p *program) evalCommand() *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
@@ -91,29 +117,7 @@ differences.
 		},
 	}
 	f.modelFlags.add(cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.extract, "extract", false, "learn from the conversations of the set, instead")
-	flags.BoolVar(&f.full, "full", false, "every metric of every slice and language, too")
-	flags.BoolVar(&f.misses, "misses", false, "list the cases that memls got wrong, too")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object")
-	flags.BoolVar(&f.delivery, "delivery", false, "measure what reaches an agent while a model takes its time, instead")
-	f.embedding.add(cmd)
-	flags.Lookup("embedding-model").Usage = "measure with this embedding model, too: its `NAME` at --embedding-url"
-	flags.Float64Var(&f.minRecall5, "min-recall5", 0, "end with exit code 1 when Recall@5 of memls is below `X`, 0 to 1")
-	flags.StringVar(&f.compare, "compare", "", "compare the scorer in use with those of the comma-separated `NAMES`, or all, instead")
-	flags.Lookup("compare").NoOptDefVal = allVariants
-	flags.BoolVar(&f.search, "search", false, "with --compare: rank as search does")
-	flags.StringVar(&f.part, "part", "", "take only part `K/N` of the cases, such as 1/2")
-	cmd.MarkFlagsMutuallyExclusive("json", "full")
-	cmd.MarkFlagsMutuallyExclusive("json", "misses")
-	for _, other := range []string{"full", "misses", "min-recall5"} {
-		cmd.MarkFlagsMutuallyExclusive("delivery", other)
-		cmd.MarkFlagsMutuallyExclusive("compare", other)
-	}
-	cmd.MarkFlagsMutuallyExclusive("compare", "delivery")
-	for _, other := range []string{"full", "min-recall5", "delivery", "compare", "search", "part"} {
-		cmd.MarkFlagsMutuallyExclusive("extract", other)
-	}
+	f.add(cmd)
 	return cmd
 }
 
