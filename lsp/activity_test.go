@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memls/memls/lsp"
 	"github.com/memls/memls/lsp/internal/lsptest"
@@ -66,7 +67,15 @@ func TestActivityOfAnotherHost(t *testing.T) {
 	state := t.TempDir()
 	s, more := newStore(t, gateways()), newStore(t, map[string]string{"u.md": note("Mine", "gateway timeouts", "gateway timeout of mine")})
 	stub, release := heldModel(t, modeltest.Choose("Gateway rule 4"))
-	agent := sit(t, lsp.MemoryOptions{State: state}, keeping(asking(s, stub)), memoryClient{Name: "acp\x1b[31m-agent", Plain: true}).settled()
+	// No time runs out while the machine is busy: neither that which the start of a
+	// turn waits at most, nor the model's.
+	patient := lsp.MemoryOptions{State: state, After: func(d time.Duration) <-chan time.Time {
+		if d >= 100*time.Millisecond {
+			return nil
+		}
+		return time.After(d)
+	}}
+	agent := sit(t, patient, keeping(asking(s, stub)), memoryClient{Name: "acp\x1b[31m-agent", Plain: true}).settled()
 	settings := keeping(serving(more))
 	settings.Roots = append(settings.Roots, s.root("project")) // the second root of its scope
 	editor := sit(t, lsp.MemoryOptions{State: state}, settings, memoryClient{Name: "editor"}).settled()

@@ -77,6 +77,9 @@ func (f *features) registerEditing() error {
 	if err := f.s.Announce(notifyDiagnostics, NewOutgoing[publishParams]()); err != nil {
 		return err
 	}
+	if err := f.s.Expect(askLensRefresh, NewAsked[nothing, any]()); err != nil {
+		return err
+	}
 	if err := f.s.Expect(askDiagnosticRefresh, NewAsked[nothing, any]()); err != nil {
 		return err
 	}

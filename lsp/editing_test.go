@@ -313,6 +313,41 @@ func TestPulledDiagnosticsAreRefreshed(t *testing.T) {
 	}
 }
 
+// Lenses speak of other memories: a client is told to ask again when these have
+// changed.
+func TestLensesAreRefreshed(t *testing.T) {
+	s := newStore(t, map[string]string{"a.md": note("A", "d", "a")})
+	d := ring(t, lsp.MemoryOptions{})
+	refreshed := make(chan none, 100)
+	d.client.Handle("workspace/codeLens/refresh", func(json.RawMessage) (any, error) {
+		refreshed <- none{}
+		return nil, nil
+	})
+	err := d.initialize(serving(s), memoryClient{Capabilities: map[string]any{
+		"workspace": map[string]any{"codeLens": map[string]bool{"refreshSupport": true}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.notify("initialized", "{}")
+	d.settled()
+	d.open(s.path("a.md"), note("A", "d", "a"))
+	lenses := func() (n int) {
+		var r []json.RawMessage
+		d.call("textDocument/codeLens", map[string]any{"textDocument": map[string]string{"uri": "file://" + s.path("a.md")}}, &r)
+		return len(r)
+	}
+	before := lenses()
+	s.write("b.md", note("B", "other", "[[a]]"))
+	for lenses() == before {
+		select {
+		case <-refreshed:
+		case <-t.Context().Done():
+			t.Fatal("not told to ask again")
+		}
+	}
+}
+
 // Every code of a diagnostic is explained to the people who see it.
 func TestLanguageServerDocNamesEveryCode(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "docs", "language-server.md"))

@@ -142,6 +142,9 @@ type initializeParams struct {
 			Diagnostics   struct {
 				RefreshSupport bool `json:"refreshSupport"`
 			} `json:"diagnostics"`
+			CodeLens struct {
+				RefreshSupport bool `json:"refreshSupport"`
+			} `json:"codeLens"`
 			WorkspaceEdit jsontext.Value `json:"workspaceEdit"`
 		} `json:"workspace"`
 		Window struct {
@@ -218,6 +221,7 @@ func (p *initializeParams) client() *Client {
 
 		PublishDiagnostics: declared(p.Capabilities.TextDocument.PublishDiagnostics),
 		RefreshDiagnostics: p.Capabilities.Workspace.Diagnostics.RefreshSupport,
+		RefreshLenses:      p.Capabilities.Workspace.CodeLens.RefreshSupport,
 		Support:            p.support(),
 	}
 	if slices.Contains(p.Capabilities.General.PositionEncodings, encodingUTF8) {

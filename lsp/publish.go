@@ -14,6 +14,7 @@ import (
 const (
 	notifyDiagnostics    = "textDocument/publishDiagnostics"
 	askDiagnosticRefresh = "workspace/diagnostic/refresh"
+	askLensRefresh       = "workspace/codeLens/refresh"
 )
 
 const (
@@ -52,9 +53,21 @@ type publisher struct {
 	mu   sync.Mutex
 	next pending
 	wake chan struct{} // of capacity one
+	// lenses wakes what has the client ask for its lenses again; of capacity one.
+	lenses chan struct{}
 }
 
-func newPublisher() *publisher { return &publisher{wake: make(chan struct{}, 1)} }
+func newPublisher() *publisher {
+	return &publisher{wake: make(chan struct{}, 1), lenses: make(chan struct{}, 1)}
+}
+
+// memories notes that files of memories have changed, which lenses depend on.
+func (u *publisher) memories() {
+	select {
+	case u.lenses <- struct{}{}:
+	default:
+	}
+}
 
 func (u *publisher) note(change func(*pending)) {
 	u.mu.Lock()
@@ -78,6 +91,7 @@ func (u *publisher) document(path string) {
 
 // files notes that files have changed.
 func (u *publisher) files(set memory.ChangeSet) {
+	u.memories()
 	u.note(func(p *pending) {
 		p.all = p.all || set.Truncated
 		if p.refs == nil {
@@ -91,7 +105,10 @@ func (u *publisher) files(set memory.ChangeSet) {
 	})
 }
 
-func (u *publisher) everything() { u.note(func(p *pending) { p.all = true }) }
+func (u *publisher) everything() {
+	u.memories()
+	u.note(func(p *pending) { p.all = true })
+}
 
 func (u *publisher) anchors() { u.note(func(p *pending) { p.news = true }) }
 
@@ -109,6 +126,9 @@ func (f *features) startDiagnostics() {
 	f.reporting.Do(func() {
 		f.s.Go(f.reportDiagnostics)
 		f.s.Go(f.lookAtAnchors)
+		if f.s.Client().RefreshLenses {
+			f.s.Go(f.refreshLenses)
+		}
 	})
 }
 
@@ -136,18 +156,36 @@ func (f *features) reportDiagnostics(ctx context.Context) {
 		case !client.PullDiagnostics:
 			s.update(ctx, next)
 		case client.RefreshDiagnostics && next.others():
-			f.refreshDiagnostics(ctx)
+			f.refresh(ctx, askDiagnosticRefresh)
 		}
 	}
 }
 
-// refreshDiagnostics has the client ask again.
-func (f *features) refreshDiagnostics(ctx context.Context) {
+// refreshLenses has the client ask for its lenses again when memories have changed:
+// links and likenesses of one depend on the others.
+func (f *features) refreshLenses(ctx context.Context) {
+	for {
+		select {
+		case <-f.publisher.lenses:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-f.opt.After(refreshPause):
+		case <-ctx.Done():
+			return
+		}
+		f.refresh(ctx, askLensRefresh)
+	}
+}
+
+// refresh has the client ask again.
+func (f *features) refresh(ctx context.Context, method string) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
 	var done any
-	if err := f.s.Request(ctx, askDiagnosticRefresh, &nothing{}, &done); err != nil {
-		f.s.Log().Debug("diagnostics not refreshed", "err", err)
+	if err := f.s.Request(ctx, method, &nothing{}, &done); err != nil {
+		f.s.Log().Debug("not refreshed", "method", method, "err", err)
 	}
 }
 

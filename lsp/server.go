@@ -157,6 +157,7 @@ type Client struct {
 
 	PublishDiagnostics bool    // shows diagnostics, also of files that are not open
 	RefreshDiagnostics bool    // can be told to ask for diagnostics again
+	RefreshLenses      bool    // the same of code lenses
 	Support            Support // of the language features
 }
 

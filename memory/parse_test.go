@@ -112,6 +112,8 @@ func TestParseRealFiles(t *testing.T) {
 			want{"n", "", "user", "b", []string{memory.ProblemSyntax, memory.ProblemSyntax}}},
 		{"tab in the header", lines("---", "name: n", "metadata:", "\ttype: user", "---", "b"),
 			want{"n", "", "user", "b", []string{memory.ProblemSyntax}}},
+		{"text between the keys", lines("---", "name: n: m", "type: user", "the walrus is grey", "- and large", "---", "b"),
+			want{"n: m", "the walrus is grey and large", "user", "b", []string{memory.ProblemSyntax, memory.ProblemSyntax, memory.ProblemSyntax}}},
 		{"wrapped without indentation", lines("---", "name: n", "description: one: and", "two", "---", "b"),
 			want{"n", "one: and two", "", "b", []string{memory.ProblemSyntax, memory.ProblemSyntax}}},
 		{"empty header", "---\n---\nb\n", want{"", "", "", "b", nil}},

@@ -55,6 +55,17 @@ func (t *tolerant) read(content Span) {
 		lines = append(lines, line)
 	}
 	t.block(lines, "")
+	if t.stray == "" {
+		return
+	}
+	// It is said in the header, and to be found like what is described there.
+	f, ok := t.h["description"]
+	if ok && f.shape == shapeText {
+		f.text = strings.TrimSpace(f.text + " " + t.stray)
+	} else if !ok {
+		f = field{text: t.stray, span: content}
+	}
+	t.h["description"] = f
 }
 
 // leadingKeys is the part of content before its first line that is neither a
@@ -84,6 +95,7 @@ type tolerant struct {
 	strange func(key string, at Span) // nil when nobody asks
 	list    bool                      // the places of keys are wanted
 	keys    []Key
+	stray   string // what stands in lines that belong to no key
 }
 
 func (t *tolerant) line(s Span) string { return strings.TrimRight(t.text[s.Start:s.End], whitespace) }
@@ -116,6 +128,8 @@ func (t *tolerant) block(lines []Span, prefix string) {
 			if wraps(prefix+last) && !isItem(strings.TrimLeft(s, " \t")) {
 				t.wrap(prefix+last, s)
 				t.extendKey(prefix, at)
+			} else if prefix == "" && len(t.stray)+len(s) < maxWrapped {
+				t.stray = strings.TrimSpace(t.stray + " " + strings.TrimLeft(s, "- \t"))
 			}
 			continue
 		}
