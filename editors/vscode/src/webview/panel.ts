@@ -60,7 +60,7 @@ function why(d: PanelDocument, token: string): HTMLElement | undefined {
 
 function card(d: PanelDocument, token: string): HTMLElement {
   const state = d.state === "shown" ? s(d.phase) : s(d.state);
-  const title = d.state === "struck" ? el("s", {}, marked(d.title, d.words)) : marked(d.title, d.words);
+  const title = d.state === "struck" ? el("s", {}, marked(d.title, d.words)) : el("span", {}, marked(d.title, d.words));
   const heading = el("h3", {}, title, el("span", { class: "state" }, state));
   const act = (type: "open" | "pin" | "unpin" | "forget"): HTMLElement => button(s(type), d.title, `${type} ${token} ${d.ref}`, () => vscode.postMessage({ type, ref: d.ref }));
   return el(

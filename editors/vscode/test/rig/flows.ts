@@ -64,7 +64,7 @@ export async function forgetAndUndo(w: Workbench, words: string, title: string, 
   await w.enter();
   const row = w.rows(title).first();
   await row.waitFor();
-  if ((await row.locator("input[type=checkbox], .monaco-checkbox").first().getAttribute("aria-checked")) !== "true") await row.locator("input[type=checkbox], .monaco-checkbox").first().click();
+  await w.choose(row);
   await w.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" }).click();
   await w.rows("Forget Without a Trace").first().waitFor();
   await w.page.locator(".monaco-diff-editor").first().waitFor();

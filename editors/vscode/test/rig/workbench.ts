@@ -108,6 +108,12 @@ export class Workbench {
     await this.rows(text).first().click();
   }
 
+  /** Sees to it that a row of a quick pick of several is chosen. */
+  async choose(row: Locator): Promise<void> {
+    const box = row.locator('input[type="checkbox"], [role="checkbox"]').first();
+    if (!(await box.isChecked())) await box.click();
+  }
+
   async type(text: string): Promise<void> {
     await this.input.waitFor();
     await this.input.fill(text);

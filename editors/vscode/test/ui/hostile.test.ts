@@ -94,7 +94,7 @@ describe("memories that are not harmless", () => {
     await w.enter();
     const row = w.rows("Windows note").first();
     await row.waitFor();
-    if ((await row.locator(".monaco-checkbox, input[type=checkbox]").first().getAttribute("aria-checked")) !== "true") await row.locator(".monaco-checkbox, input[type=checkbox]").first().click();
+    await w.choose(row);
     await w.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" }).click();
     await w.rows("Forget Without a Trace").first().waitFor();
     await w.rows(/^Forget(?! Without)/).first().click();

@@ -103,8 +103,14 @@ describe("the panel of surfaced memories", () => {
       await w.set({ "workbench.colorTheme": theme });
       const kind = { light: "vscode-light", dark: "vscode-dark", contrast: "vscode-high-contrast" }[name];
       await until(`the theme ${theme}`, () => frame.evaluate((k) => document.body.classList.contains(k), kind));
-      const found = await frame.evaluate<Found>(`${axe.source}; axe.run(document.getElementById("root"), { resultTypes: ["violations"] })`);
-      assert.deepEqual(found.violations.map((v) => `${v.id}: ${v.nodes[0]?.html ?? ""}`), [], theme);
+      // The colours follow the class of the theme a moment later.
+      let found: string[] = [];
+      await until(`${theme} without violations`, async () => {
+        const { violations } = await frame.evaluate<Found>(`${axe.source}; axe.run(document.getElementById("root"), { resultTypes: ["violations"] })`);
+        found = violations.map((v) => `${v.id}: ${v.nodes[0]?.html ?? ""}`);
+        return found.length === 0;
+      }, 10_000).catch(() => undefined);
+      assert.deepEqual(found, [], theme);
       await w.shot(`panel-${name}`);
     }
   });

@@ -33,12 +33,14 @@ describe("pictures of the sample memory", () => {
   });
 
   it("the view", async () => {
-    await w.row("BookingSaga timeouts").first().waitFor();
+    await w.row(/ago/).first().waitFor();
     await w.widen(420);
-    await w.row("BookingSaga timeouts").first().click();
-    await until("the text", async () => (await w.text()).includes("BookingSaga"));
+    await w.page.locator(".pane-header", { hasText: "Surfaced Memories" }).first().click();
+    await w.row(/ago.*stale/).first().click();
+    await until("the text", async () => (await w.text()).includes("---"));
     await w.page.mouse.move(900, 800);
     await w.shot("tree");
+    await w.page.locator(".pane-header", { hasText: "Surfaced Memories" }).first().click();
   });
   it("the panel, in three themes", async () => {
     model.choose = ["BookingSaga timeouts", "Failover runbook", "NATS"];
@@ -65,8 +67,7 @@ describe("pictures of the sample memory", () => {
     await w.enter();
     const ok = w.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" });
     await ok.waitFor();
-    const box = w.rows().first().locator("input[type=checkbox], .monaco-checkbox").first();
-    if ((await box.getAttribute("aria-checked")) !== "true") await box.click();
+    await w.choose(w.rows().first());
     await ok.click();
     await w.rows("Forget Without a Trace").first().waitFor();
     await w.page.locator(".monaco-diff-editor").first().waitFor();
