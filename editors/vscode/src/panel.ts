@@ -40,6 +40,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
   private timer: NodeJS.Immediate | undefined;
+  /** What the webview shows. It is not drawn again when nothing is different: that would take a button from under the mouse. */
+  private drawn = "";
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -124,6 +126,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (received.type) {
       case "ready":
         this.ready = true;
+        this.drawn = "";
         return this.update();
       case "recall":
         if (received.query.trim()) await turns.recall({ session: turns.session, query: received.query, source: t("prompt"), ...folder() });
@@ -167,7 +170,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     if (!this.view?.visible || !this.ready || this.timer) return;
     this.timer = setImmediate(() => {
       this.timer = undefined;
-      void this.view?.webview.postMessage({ type: "state", state: this.state() });
+      const state = this.state();
+      const text = JSON.stringify(state);
+      if (text === this.drawn) return;
+      this.drawn = text;
+      void this.view?.webview.postMessage({ type: "state", state });
     });
   }
 
