@@ -35,7 +35,7 @@ T['vim.lsp.enable and overrides of vim.lsp.config hold'] = function()
     return MiniTest.add_note('skipped: vim.lsp.config is of Neovim 0.11')
   end
   child.lua(
-    [[vim.lsp.config('memls', { root_markers = { 'never' }, settings = { probe = 7 } }) vim.lsp.enable('memls')]]
+    [[vim.lsp.config('memls', { root_markers = { '.memory' }, settings = { probe = 7 } }) vim.lsp.enable('memls')]]
   )
   child.cmd('edit .memory/port.md')
   child.wait(attached)

@@ -211,8 +211,11 @@ local told = {} ---@type table<string, true> what was said once and need not be 
 --- Attaches a buffer that may hold a memory.
 ---@param buf integer
 function M.attach(buf)
-  if not could_be_memory(buf) then
+  if not could_be_memory(buf) or #vim.lsp.get_clients({ name = M.name, bufnr = buf }) > 0 then
     return
+  end
+  if vim.lsp.is_enabled and vim.lsp.is_enabled(M.name) then
+    return -- Neovim itself attaches it, to the root that its configuration finds
   end
   local root = M.root(buf)
   if not root then

@@ -345,9 +345,10 @@ local function map_keys(review)
 end
 
 ---@param name string
+---@param filetype string set once: leaving one may complain of mappings that its plugin never made
 ---@return integer
-local function side(name)
-  local buf = float.buffer(name, 'markdown')
+local function side(name, filetype)
+  local buf = float.buffer(name, filetype)
   vim.bo[buf].bufhidden = 'hide'
   return buf
 end
@@ -357,8 +358,7 @@ local function open_windows(review)
   vim.cmd('tabnew')
   local first = vim.api.nvim_get_current_buf()
   review.tab = vim.api.nvim_get_current_tabpage()
-  review.left, review.right, review.list = side('before'), side('after'), side('plan')
-  vim.bo[review.list].filetype = 'memls'
+  review.left, review.right, review.list = side('before', ''), side('after', ''), side('plan', 'memls')
   vim.bo[review.right].buftype = 'acwrite'
   review.wins.left = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(review.wins.left, review.left)
