@@ -1,5 +1,6 @@
 # make          builds bin/memls
 # make test     everything that proves correctness; what continuous integration runs (.ci/run)
+# make clients neovim vscode   tests of the clients in real editors, which they install; not part of make test yet
 # make vsix     builds the extension for VS Code, a package for each platform, into editors/vscode/dist/vsix
 # make lint     staticcheck and golangci-lint at pinned versions, kept outside the tree
 # make bench    benchmarks, figures to read, no verdicts

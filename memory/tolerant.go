@@ -125,7 +125,8 @@ func (t *tolerant) block(lines []Span, prefix string) {
 		}
 		key, value, ok := splitKey(strings.TrimLeft(s, " \t"))
 		if t.count(at, prefix, key, ok); !ok {
-			if wraps(prefix+last) && !isItem(strings.TrimLeft(s, " \t")) {
+			// What begins with % is a directive to the reader of YAML, and no text.
+			if wraps(prefix+last) && !isItem(strings.TrimLeft(s, " \t")) && !strings.HasPrefix(s, "%") {
 				t.wrap(prefix+last, s)
 				t.extendKey(prefix, at)
 			} else if prefix == "" && len(t.stray)+len(s) < maxWrapped {

@@ -49,6 +49,9 @@ var exitCases = map[string][]exitCase{
 	"stats":   {{code: 0, args: "--json"}, {code: 1}, {code: 2, args: "--days 0"}, {code: 3, env: "XDG_STATE_HOME=file"}},
 	"eval":    {{code: 0, args: "set"}, {code: 1, args: "set --min-recall5 1"}, {code: 2, args: "wrong"}},
 	"version": {{code: 0}, {code: 2, args: "extra"}},
+	"bench":   {{code: 0, args: "--rounds 1"}, {code: 2, args: "--rounds 0"}, {code: 3, args: "--root file/x"}},
+	"dream":   {{code: 0, args: "--dry-run --root notes"}, {code: 1, args: "--scope team --root notes"}, {code: 2, args: "extra"}, {code: 3, args: "--root notes", env: "XDG_STATE_HOME=file"}},
+	"extract": {{code: 0, args: "--transcript chat.jsonl --root notes"}, {code: 2}, {code: 3, args: "--transcript chat.jsonl --root notes", env: "XDG_STATE_HOME=file"}},
 }
 
 // uncased are the codes of the table that need more than a command line: an inbox,
@@ -112,6 +115,7 @@ func (c *exitCase) run(t *testing.T, name string) {
 	for file, text := range map[string]string{
 		"notes/a.md": "# Kestrel\n\nThe kestrel vault is in the cellar.\n", "notes/b.md": "A kestrel nests in May.\n", "other/x.md": "Other.\n",
 		"ill/x.md": "Ill.\n", "ill/MEMORY.md": "- [Gone](gone.md)\n", "file": "",
+		"chat.jsonl": `{"role":"user","text":"Please remember that gates close at six."}` + "\n",
 	} {
 		path := filepath.Join(dir, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
