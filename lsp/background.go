@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"os"
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
@@ -26,3 +27,6 @@ func (f *features) door() *recall.Door {
 func (p ModelPrice) price() memory.Price {
 	return memory.Price{Input: p.Input, Output: p.Output, Currency: p.Currency}
 }
+
+// strain tells why the machine has no strength for what nobody waits for.
+func (f *features) strain() *memory.Skipped { return memory.Strain(os.DirFS("/")) }

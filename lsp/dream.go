@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"os"
 
 	"github.com/memls/memls/memory"
 	"github.com/memls/memls/recall"
@@ -21,9 +20,6 @@ func (f *features) dreamer(c *changing) *memory.Dreamer {
 		Strain: f.strain, Now: f.opt.Now, Log: f.s.Log(),
 	})
 }
-
-// strain tells why the machine has no strength for what nobody waits for.
-func (f *features) strain() *memory.Skipped { return memory.Strain(os.DirFS("/")) }
 
 // dream serves memory/dream.
 func (f *features) dream(ctx context.Context, p *DreamParams) (*DreamResult, error) {

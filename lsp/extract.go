@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/memls/memls/memory"
@@ -23,7 +22,7 @@ func (f *features) openLearner(c *changing) *memory.Learner {
 		Store: c.store, Keeper: c.keeper, Roots: f.roots, Snapshot: func() *memory.Snapshot { return f.catalog().Snapshot() },
 		Sync:   func(ctx context.Context) error { return f.catalog().Sync(ctx) },
 		Tools:  func() memory.LearnTools { return recall.LearnTools(f.door()) },
-		Strain: func() *memory.Skipped { return memory.Strain(os.DirFS("/")) },
+		Strain: f.strain,
 		Go:     f.s.Go, Ended: f.observeExtract, Now: f.opt.Now, Log: f.s.Log(),
 	})
 }

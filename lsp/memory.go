@@ -36,7 +36,8 @@ type MemoryOptions struct {
 	DefaultModel *ModelOptions
 	// Extract and Dream schedule what follows a turn that ended well, and return
 	// at once. They are called at most once for a turn, from the read loop. A nil
-	// Extract learns from the conversation, a nil Dream answers that it is disabled.
+	// Extract learns from the conversation, a nil Dream consolidates when its gates
+	// are open.
 	Extract, Dream func(t FinishedTurn) ScheduledWork
 	// Activity keeps the person's activity, in State, also for a client that does not ask for it.
 	Activity bool

@@ -87,8 +87,10 @@ type Edit struct {
 	// Carrier is the memory that carries on what a delete removes. It must do so
 	// still when the change is made.
 	Carrier *Document
-	// Needs are the refs of files whose changes in the same draft must be made with
-	// this one, or before it.
+	// Key names the edit within its draft, for the Needs of others; empty when
+	// nothing rests on it.
+	Key string
+	// Needs are the keys of the edits that must be made with this one, or before it.
 	Needs []string
 }
 
@@ -124,7 +126,7 @@ type Change struct {
 	DropEmpty bool          `json:"dropEmpty,omitempty"`
 
 	Carrier *Carrier `json:"carrier,omitempty"` // see [Edit]
-	Needs   []string `json:"needs,omitempty"`
+	Needs   []string `json:"needs,omitempty"`   // ids of changes of the plan; see [Edit]
 }
 
 // Path is the name of the changed file in the file system.

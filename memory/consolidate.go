@@ -284,7 +284,9 @@ func faithful(of []*Document, notes []Note) *Skipped {
 		}
 	}
 	known := map[string]bool{}
+	sources := ""
 	for _, d := range of {
+		sources += d.BodyText() + "\n"
 		for _, w := range words(d.Title + "\n" + d.Description + "\n" + strings.Join(d.Keywords, "\n") + "\n" + d.BodyText()) {
 			known[w] = true
 		}
@@ -300,8 +302,8 @@ func faithful(of []*Document, notes []Note) *Skipped {
 				return &Skipped{Reason: SkipInvents, Detail: "a proposal says a number or name that its sources do not"}
 			}
 		}
-		if s := foreignTo(of, n); s != nil {
-			return s
+		if !sameTongue(n.Body, sources) {
+			return &Skipped{Reason: SkipForeign, Detail: "a proposal is written in another language than its sources"}
 		}
 	}
 	return nil
@@ -349,43 +351,4 @@ func stays(ws []string, said map[string]bool, all [][]string) bool {
 // with a digit or a sign in it.
 func hard(w string) bool {
 	return strings.ContainsFunc(w, func(r rune) bool { return unicode.IsNumber(r) || !wordRune(r) && !apostrophe(r) })
-}
-
-// foreignTo tells whether a text is in a script that its sources are not written
-// in.
-func foreignTo(of []*Document, n Note) *Skipped {
-	scripts := func(s string) map[string]int {
-		out := map[string]int{}
-		for _, r := range s {
-			if unicode.IsLetter(r) {
-				out[scriptName(r)]++
-			}
-		}
-		return out
-	}
-	was := map[string]int{}
-	for _, d := range of {
-		for k, v := range scripts(d.BodyText()) {
-			was[k] += v
-		}
-	}
-	for k, v := range scripts(n.Body) {
-		if was[k] == 0 && v > 2 {
-			return &Skipped{Reason: SkipForeign, Detail: "a proposal is written in a script that its sources are not"}
-		}
-	}
-	return nil
-}
-
-// scriptName names the script of a letter, with the three of Japanese as one.
-func scriptName(r rune) string {
-	for name, table := range unicode.Scripts {
-		if unicode.Is(table, r) {
-			if name == "Hiragana" || name == "Katakana" {
-				return "Han"
-			}
-			return name
-		}
-	}
-	return ""
 }

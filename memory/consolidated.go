@@ -33,10 +33,11 @@ func (c *consolidation) merge(of []*Document, n Note, reason string) ([]Edit, *S
 	if s != nil {
 		return nil, s
 	}
+	e.Key = "merge of " + keeper.Ref
 	edits := []Edit{*e}
 	for _, d := range of[1:] {
 		edits = append(edits, Edit{
-			Action: ActionDelete, Doc: d, Needs: []string{keeper.Ref}, Evidence: []string{keeper.Ref, d.Ref},
+			Action: ActionDelete, Doc: d, Needs: []string{e.Key}, Evidence: []string{keeper.Ref, d.Ref},
 			Reason: because("all that it says is merged into "+keeper.Ref, reason),
 		})
 	}
@@ -57,11 +58,12 @@ func (c *consolidation) split(d *Document, notes []Note, reason string) ([]Edit,
 			return nil, &Skipped{Reason: SkipUnchangeable, Detail: "there is no free name for a part of " + d.Ref}
 		}
 		taken[foldName(rel)] = true
+		key := "part " + encodeRef(d.Root.Prefix, rel)
 		edits = append(edits, Edit{
-			Action: ActionCreate, Root: d.Root, Rel: rel, Text: n.file(d, c.d.opt.Now()),
+			Action: ActionCreate, Root: d.Root, Rel: rel, Key: key, Text: n.file(d, c.d.opt.Now()),
 			Reason: because("a part of "+d.Ref, reason), Evidence: []string{d.Ref},
 		})
-		e.Needs = append(e.Needs, encodeRef(d.Root.Prefix, rel))
+		e.Needs = append(e.Needs, key)
 	}
 	return append(edits, *e), nil
 }
@@ -69,17 +71,9 @@ func (c *consolidation) split(d *Document, notes []Note, reason string) ([]Edit,
 // file is a note as a file of its own, of the kind of the memory that it was a
 // part of.
 func (n Note) file(of *Document, now time.Time) string {
-	var b strings.Builder
-	b.WriteString("---\n")
-	for _, k := range []KeyChange{
-		{Key: "name", Text: n.Name}, {Key: "description", Text: n.Description}, {Key: "type", Text: of.Type},
-		{Key: "keywords", List: n.Keywords}, {Key: "created_at", Text: now.UTC().Format(time.RFC3339)},
-	} {
-		if !k.removes() {
-			fmt.Fprintf(&b, "%s: %s\n", k.Key, encodeValue(k, false))
-		}
-	}
-	return b.String() + "---\n\n" + n.Body + "\n"
+	return newFile(n.Body+"\n",
+		KeyChange{Key: "name", Text: n.Name}, KeyChange{Key: "description", Text: n.Description}, KeyChange{Key: "type", Text: of.Type},
+		KeyChange{Key: "keywords", List: n.Keywords}, KeyChange{Key: "created_at", Text: now.UTC().Format(time.RFC3339)})
 }
 
 // rewrite puts a text into the place of a memory's own. Inv: the file is read back

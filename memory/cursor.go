@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -46,82 +44,29 @@ func cursorName(session string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// turn is a conversation of a root while this process learns from it, and nobody
-// else.
-type turnLock struct{ file *os.File }
-
-func (t *turnLock) release() { t.file.Close() }
-
-// holdConversation keeps others from learning from the same conversation.
-func (s *Store) holdConversation(root *Root, session string) (*turnLock, error) {
-	state, err := s.stateFolder(root)
-	if err != nil {
-		return nil, refuseIO(err, nil, "opening the state of a root")
-	}
-	defer state.close()
-	in, _, err := state.enter(stateCursors, true)
-	if err != nil {
-		return nil, refuseIO(err, nil, "opening the cursors of a root")
-	}
-	defer in.close()
-	file, err := in.openLock(cursorName(session) + taskLock)
-	if err != nil {
-		return nil, refuseIO(err, nil, "opening the lock of a conversation")
-	}
-	if err := tryLock(file); err != nil {
-		file.Close()
-		if errors.Is(err, errHeld) {
-			return nil, &Skipped{Reason: SkipAlreadyRunning, Detail: "another process is learning from this conversation"}
-		}
-		return nil, refuseIO(err, nil, "locking a conversation")
-	}
-	return &turnLock{file}, nil
+// holdConversation keeps others from learning from the same conversation, until
+// the file is closed.
+func (s *Store) holdConversation(root *Root, session string) (*os.File, error) {
+	return s.holdPart(root, stateCursors, cursorName(session)+taskLock, "a conversation",
+		&Skipped{Reason: SkipAlreadyRunning, Detail: "another process is learning from this conversation"})
 }
 
 // cursor is how far a conversation was gone through. One that cannot be read is
 // begun anew: what is found twice is known then.
 func (s *Store) cursor(root *Root, session string) (*cursorRecord, error) {
-	state, err := s.openState(root)
-	if err != nil || state == nil {
-		return &cursorRecord{}, err
-	}
-	defer state.close()
-	raw, err := getState(state, stateCursors, cursorName(session)+recordSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &cursorRecord{}, nil
-	}
-	if err != nil {
-		return nil, refuseIO(err, nil, "reading a cursor")
-	}
-	c := &cursorRecord{}
-	if err := json.Unmarshal(raw, c); err != nil || c.Offset < 0 {
-		s.opt.Log.Error("a cursor cannot be read; the conversation is gone through again", "root", root.Real, "error", err)
-		return &cursorRecord{}, nil
-	}
-	return c, nil
+	return readRecord(s, root, stateCursors, cursorName(session)+recordSuffix, "a cursor", "the conversation is gone through again",
+		func(c *cursorRecord) bool { return c.Offset >= 0 })
 }
 
 // setCursor keeps how far a conversation was gone through.
 func (s *Store) setCursor(ctx context.Context, root *Root, session string, c *cursorRecord) error {
 	c.At = s.opt.Now().UTC()
 	c.Marks = c.Marks[max(0, len(c.Marks)-maxMarks):]
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("writing a cursor: %w", err)
-	}
-	l, err := s.lock(ctx, []*Root{root})
-	if err != nil {
-		return err
-	}
-	defer l.unlock()
-	state := l.states[0]
-	if err := state.put(stateCursors, cursorName(session)+recordSuffix, raw); err != nil {
-		return refuseIO(err, nil, "writing a cursor")
-	}
-	if err := s.expireCursors(state); err != nil {
-		s.opt.Log.Warn("old cursors stay", "root", root.Real, "error", err)
-	}
-	return nil
+	return s.writeRecord(ctx, root, stateCursors, cursorName(session)+recordSuffix, "a cursor", c, func(state *rootState) {
+		if err := s.expireCursors(state); err != nil {
+			s.opt.Log.Warn("old cursors stay", "root", root.Real, "error", err)
+		}
+	})
 }
 
 // expireCursors forgets conversations that nobody has gone on with for long.

@@ -40,11 +40,8 @@ type Dream struct {
 	// Apply makes at once what loses no statement, as the write policy "auto" has
 	// it; team memory always waits for a person.
 	Apply bool
-	// DryRun keeps nothing, not even the plan, and asks no model for nothing: the
-	// whole is planned and thrown away.
+	// DryRun keeps nothing, not even the plan. A model is asked all the same.
 	DryRun bool
-	// Progress is told how far a run is; nil when nobody wants to know.
-	Progress func(done, total int, what string)
 }
 
 // Dreamt is what consolidation came to.
@@ -134,7 +131,6 @@ func (d *Dreamer) gated(ctx context.Context, home *Root, q Dream, out *Dreamt) e
 	now := d.opt.Now()
 	skip := record.gate(q, now)
 	if !q.DryRun {
-		record.Looked = now.UTC()
 		if err := d.opt.Store.setDreamRecord(ctx, home, record); err != nil {
 			return err
 		}
@@ -150,12 +146,7 @@ func (d *Dreamer) gated(ctx context.Context, home *Root, q Dream, out *Dreamt) e
 		return err
 	}
 	out.Task = task.ID()
-	err = d.run(task.Context(), q, out, func(done, total int, what string) error {
-		if q.Progress != nil {
-			q.Progress(done, total, what)
-		}
-		return task.Step(done, total, what)
-	})
+	err = d.run(task.Context(), q, out, task.Step)
 	task.Spend(out.Usage)
 	ended := Task{Skipped: out.Skipped, Detail: "everything is tidy"}
 	if out.Plan != nil {
@@ -256,42 +247,46 @@ func (d *Dreamer) rootsOf(snap *Snapshot, q Dream) []*Root {
 	return out
 }
 
-// keep makes a plan of what was found, and applies what may be. A file that was
-// changed meanwhile is left out, with all that was to be done with it.
-func (d *Dreamer) keep(ctx context.Context, q Dream, found *findingsOfRun, out *Dreamt) error {
-	draft := Draft{Kind: KindDream, Session: q.Session, UndoFor: dreamUndo, Usage: out.Usage}
-	var safe []bool
+// admit is what of the findings can be planned now, and which of it may be made
+// without a person. A file that was changed meanwhile is left out, with all that
+// rests on its change; so is what a plan of the inbox has already.
+func (d *Dreamer) admit(ctx context.Context, q Dream, found *findingsOfRun, out *Dreamt) (edits []Edit, safe []bool, err error) {
 	waits, err := d.waiting()
 	if err != nil {
+		return nil, nil, err
+	}
+	missing := map[string]bool{} // keys of edits that are left out; nothing needs the empty one
+	for _, f := range found.tidied {
+		one, err := d.opt.Store.plan(ctx, Draft{Kind: KindDream, Edits: []Edit{f.edit}})
+		apply := !f.review && q.Apply && q.Scope != ScopeTeam
+		var s *Skipped
+		switch {
+		case err != nil:
+			if s = leftOut(f.edit, err); s == nil {
+				return nil, nil, err
+			}
+		case !apply && !q.DryRun && waits[changeKey(&one.Changes[0])] != "":
+			s = &Skipped{Reason: SkipWaiting, Detail: f.edit.ref() + ": that waits already, in " + waits[changeKey(&one.Changes[0])]}
+		case slices.ContainsFunc(f.edit.Needs, func(key string) bool { return missing[key] }):
+			s = &Skipped{Reason: SkipChanged, Detail: f.edit.ref() + " stays, since a change that it rests on is left out"}
+		}
+		if s != nil {
+			out.Skipped = append(out.Skipped, *s)
+			missing[f.edit.Key] = true
+			continue
+		}
+		edits, safe = append(edits, f.edit), append(safe, apply)
+	}
+	return edits, safe, nil
+}
+
+// keep makes a plan of what was found, and applies what may be.
+func (d *Dreamer) keep(ctx context.Context, q Dream, found *findingsOfRun, out *Dreamt) error {
+	edits, safe, err := d.admit(ctx, q, found, out)
+	if err != nil || len(edits) == 0 {
 		return err
 	}
-	missing := map[string]bool{} // refs of files whose edits are left out
-	for _, f := range found.tidied {
-		if slices.ContainsFunc(f.edit.Needs, func(ref string) bool { return missing[ref] }) {
-			out.Skipped = append(out.Skipped, Skipped{Reason: SkipChanged, Detail: f.edit.ref() + " stays, since what it rests on was changed meanwhile"})
-			continue
-		}
-		one, err := d.opt.Store.plan(ctx, Draft{Kind: KindDream, Edits: []Edit{f.edit}})
-		if err != nil {
-			s := leftOut(f.edit, err)
-			if s == nil {
-				return err
-			}
-			out.Skipped = append(out.Skipped, *s)
-			missing[f.edit.ref()] = true
-			continue
-		}
-		apply := !f.review && q.Apply && q.Scope != ScopeTeam
-		if plan := waits[changeKey(&one.Changes[0])]; plan != "" && !apply && !q.DryRun {
-			out.Skipped = append(out.Skipped, Skipped{Reason: SkipWaiting, Detail: f.edit.ref() + ": that waits already, in " + plan})
-			continue
-		}
-		draft.Edits = append(draft.Edits, f.edit)
-		safe = append(safe, apply)
-	}
-	if len(draft.Edits) == 0 {
-		return nil
-	}
+	draft := Draft{Kind: KindDream, Session: q.Session, UndoFor: dreamUndo, Usage: out.Usage, Edits: edits}
 	if q.DryRun {
 		plan, err := d.opt.Store.plan(ctx, draft)
 		out.Plan = plan

@@ -370,3 +370,57 @@ func TestDreamGates(t *testing.T) {
 		t.Errorf("days later: %q", got)
 	}
 }
+
+// What stays for another memory does not go itself, and the names of what goes
+// stay with it, also beside a change that waits.
+func TestDreamChainsOfDuplicates(t *testing.T) {
+	files := shelf(12)
+	files["project/a.md"] = dated("Alpha", "- Deploys run on Mondays.")
+	files["project/b.md"] = dated("Bravo", "- Deploys run on Mondays.\n- Rollbacks take a minute.")
+	files["project/c.md"] = dated("Charlie", "- Deploys run on Mondays.\n- Rollbacks take a minute.\n- See [gone](nowhere.md).")
+	d := dream(t, files)
+	out := d.run(memory.Dream{Apply: true})
+	if out.Operation == nil || out.Plan == nil || len(out.Plan.Changes) != 1 {
+		t.Fatalf("%+v, %+v, %v", out.Operation, out.Plan, out.Skipped)
+	}
+	got := d.files()
+	all := got["project/b.md"] + got["project/c.md"]
+	if got["project/a.md"] != "" || !strings.Contains(all, "keywords: [Alpha]") {
+		t.Errorf("the name of what went is not kept: %q", all)
+	}
+	for _, name := range []string{"Bravo", "Charlie"} {
+		if !strings.Contains(all, name) {
+			t.Errorf("nothing is called %s any more", name)
+		}
+	}
+}
+
+// Turns that follow each other faster than the gates are looked through do not put
+// a run off for ever, and neither does a clock that was ahead for a time.
+func TestDreamComesInTheEnd(t *testing.T) {
+	d := dream(t, shelf(3))
+	ran := func(turns int, apart time.Duration) bool {
+		for i := range turns {
+			out, err := d.Dream(t.Context(), memory.Dream{Scope: memory.ScopeProject, Automatic: true, Session: fmt.Sprint("s", d.clock.Unix(), i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Task != "" {
+				return true
+			}
+			d.clock = d.clock.Add(apart)
+		}
+		return false
+	}
+	if !ran(20, 3*time.Minute) {
+		t.Error("an hour of turns brought none")
+	}
+	d.clock = d.clock.Add(365 * 24 * time.Hour)
+	if !ran(20, 3*time.Minute) {
+		t.Error("a year later there was none")
+	}
+	d.clock = d.clock.Add(-365 * 24 * time.Hour)
+	if !ran(40, time.Hour) {
+		t.Error("after the clock was put right there was none in 40 hours")
+	}
+}

@@ -283,7 +283,7 @@ func (l *Learner) run(ctx context.Context, root *Root, in *Extract) (out *Extrac
 	if err != nil {
 		return out, err
 	}
-	defer held.release()
+	defer held.Close()
 	record, err := l.opt.Store.cursor(root, in.Session)
 	if err != nil {
 		return out, err

@@ -101,6 +101,7 @@ func (s *Store) plan(ctx context.Context, d Draft) (*Plan, error) {
 		c.ID = "c" + strconv.Itoa(i+1)
 		p.Changes = append(p.Changes, *c)
 	}
+	p.connect(d.Edits)
 	return p, nil
 }
 
@@ -119,7 +120,7 @@ func (s *Store) change(b *bases, e Edit) (_ *Change, note string, _ error) {
 	c := &Change{
 		Action: e.Action, RootID: root.ID, Real: root.Real, Rel: rel, Ref: encodeRef(root.Prefix, rel), DropEmpty: e.DropEmpty,
 		Reason: e.Reason, Why: e.Why, Score: e.Score, Evidence: e.Evidence,
-		Carrier: carrierOf(e.Carrier), Needs: slices.Clone(e.Needs),
+		Carrier: carrierOf(e.Carrier),
 	}
 	refs := []string{c.Ref}
 	if e.Entry != nil {

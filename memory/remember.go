@@ -419,19 +419,10 @@ func (m *rememberer) create() (*Edit, error) {
 
 // file is the text of a new file.
 func (m *rememberer) file() string {
-	var b strings.Builder
-	b.WriteString("---\n")
-	for _, k := range []KeyChange{
-		{Key: "name", Text: m.name}, {Key: "description", Text: m.description}, {Key: "type", Text: m.Type},
-		{Key: "keywords", List: m.keywords()}, {Key: "created_at", Text: m.Now.UTC().Format(time.RFC3339)},
-		{Key: "originSessionId", Text: m.origin},
-	} {
-		if !k.removes() {
-			fmt.Fprintf(&b, "%s: %s\n", k.Key, encodeValue(k, false))
-		}
-	}
-	b.WriteString("---\n\n" + m.body + "\n" + m.more)
-	return b.String()
+	return newFile(m.body+"\n"+m.more,
+		KeyChange{Key: "name", Text: m.name}, KeyChange{Key: "description", Text: m.description}, KeyChange{Key: "type", Text: m.Type},
+		KeyChange{Key: "keywords", List: m.keywords()}, KeyChange{Key: "created_at", Text: m.Now.UTC().Format(time.RFC3339)},
+		KeyChange{Key: "originSessionId", Text: m.origin})
 }
 
 // keywords are the given ones as displayable lines, each once; nil for none.

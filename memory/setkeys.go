@@ -279,3 +279,16 @@ func yamlText(src string) string {
 	}
 	return root.Value
 }
+
+// newFile is the text of a new memory: a header of the keys that are set, and a
+// body.
+func newFile(body string, keys ...KeyChange) string {
+	var b strings.Builder
+	b.WriteString("---\n")
+	for _, k := range keys {
+		if !k.removes() {
+			fmt.Fprintf(&b, "%s: %s\n", k.Key, encodeValue(k, false))
+		}
+	}
+	return b.String() + "---\n\n" + body
+}

@@ -22,27 +22,37 @@ func carrierOf(d *Document) *Carrier {
 	return &Carrier{Ref: d.Ref, RootID: d.Root.ID, Real: d.Root.Real, Rel: d.Rel}
 }
 
+// connect gives changes the ids of those that they rest on. A key that no edit
+// bears is that of one which was left out before.
+func (p *Plan) connect(edits []Edit) {
+	ids := map[string]string{}
+	for i, e := range edits {
+		if e.Key != "" {
+			ids[e.Key] = p.Changes[i].ID
+		}
+	}
+	for i, e := range edits {
+		for _, key := range e.Needs {
+			if id := ids[key]; id != "" {
+				p.Changes[i].Needs = append(p.Changes[i].Needs, id)
+			}
+		}
+	}
+}
+
 // complete refuses to make changes without those of the same plan that they rest
 // on: a memory does not go before its statements stand elsewhere.
 func (p *Plan) complete(chosen []*Change) error {
+	among := func(id string) func(*Change) bool { return func(c *Change) bool { return c.ID == id } }
 	for _, c := range chosen {
-		for _, ref := range c.Needs {
-			waits := slices.ContainsFunc(p.Changes, func(o Change) bool {
-				return fileOfRef(o.Ref) == ref && !slices.ContainsFunc(chosen, func(x *Change) bool { return x.ID == o.ID })
-			})
-			if waits {
-				return refuse(RefusedConflict, []string{c.Ref, ref}, "change %s of %s rests on that of %s in the same plan: make both, or that one first", c.ID, c.Ref, ref)
+		for _, id := range c.Needs {
+			i := slices.IndexFunc(p.Changes, func(o Change) bool { return o.ID == id })
+			if i >= 0 && !slices.ContainsFunc(chosen, among(id)) {
+				return refuse(RefusedConflict, []string{c.Ref, p.Changes[i].Ref}, "change %s of %s rests on %s, of %s: make both, or that one first", c.ID, c.Ref, id, p.Changes[i].Ref)
 			}
 		}
 	}
 	return nil
-}
-
-func fileOfRef(ref string) string {
-	if r, err := ParseRef(ref); err == nil {
-		return r.File()
-	}
-	return ref
 }
 
 // carried refuses to remove what its carrier does not say any more. The roots are

@@ -97,9 +97,16 @@ func (t *tidier) keys(d *Document, reason string, changes ...KeyChange) bool {
 	return true
 }
 
+// duplicate is a memory that goes, since keeper says all of it.
+type duplicate struct {
+	doc, keeper *Document
+	names       []string // by which keeper is not found yet
+}
+
 // duplicates removes memories of which every statement stands in another one of
 // the same root, scope and type. What their names and keywords say goes into the
-// keywords of the one that stays.
+// keywords of the one that stays. Inv: what stays for another does not go in the
+// same run.
 func (t *tidier) duplicates(ctx context.Context) error {
 	texts := make(map[string]*sayings, len(t.docs))
 	postings := map[string][]*Document{}
@@ -113,30 +120,54 @@ func (t *tidier) duplicates(ctx context.Context) error {
 			postings[w] = append(postings[w], d)
 		}
 	}
-	gains := map[string][]string{} // keywords that a survivor gains
+	kept := map[string][]duplicate{} // by the ref of their keeper
 	for _, d := range t.docs {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("looking for duplicates: %w", err)
 		}
 		s := texts[d.Ref]
-		if s == nil || d.Pinned || len(s.entries) == 0 || t.gone[d.Ref] {
+		if s == nil || d.Pinned || len(s.entries) == 0 || kept[d.Ref] != nil {
 			continue
 		}
 		keeper := t.survivor(d, s, texts, postings[s.rarest(postings)])
-		if keeper == nil {
+		if keeper == nil || !t.mayRemove(d, keeper) {
 			continue
 		}
-		if !t.mayRemove(d, keeper) {
-			continue
-		}
-		t.remove(d, keeper, gains)
+		t.gone[d.Ref] = true
+		t.removed++
+		kept[keeper.Ref] = append(kept[keeper.Ref], duplicate{d, keeper, newNames(d, keeper)})
 	}
 	for _, d := range t.docs {
-		if extra := gains[d.Ref]; len(extra) > 0 {
-			t.keys(d, "keeps the names of what it stands for", KeyChange{Key: "keywords", List: append(slices.Clone(d.Keywords), extra...)})
-		}
+		t.replace(kept[d.Ref])
 	}
 	return nil
+}
+
+// replace drafts that the duplicates of one keeper go. Those whose names it cannot
+// take stay.
+func (t *tidier) replace(of []duplicate) {
+	var names []string
+	for _, d := range of {
+		names = union(names, d.names)
+	}
+	taken := len(names) > 0 && t.keys(of[0].keeper, "keeps the names of what it stands for", KeyChange{Key: "keywords", List: union(of[0].keeper.Keywords, names)})
+	key := ""
+	if taken {
+		key = "names of " + of[0].keeper.Ref
+		t.out[len(t.out)-1].edit.Key = key
+	}
+	for _, d := range of {
+		if len(d.names) > 0 && !taken {
+			delete(t.gone, d.doc.Ref)
+			t.removed--
+			continue
+		}
+		e := Edit{Action: ActionDelete, Doc: d.doc, Reason: "all that it says stands in " + d.keeper.Ref, Carrier: d.keeper}
+		if len(d.names) > 0 {
+			e.Needs = []string{key}
+		}
+		t.out = append(t.out, tidied{edit: e})
+	}
 }
 
 // mayRemove bounds what goes, and leaves alone what others link to.
@@ -150,19 +181,6 @@ func (t *tidier) mayRemove(d, keeper *Document) bool {
 		return false
 	}
 	return true
-}
-
-func (t *tidier) remove(d, keeper *Document, gains map[string][]string) {
-	t.gone[d.Ref] = true
-	t.removed++
-	t.out = append(t.out, tidied{
-		edit: Edit{Action: ActionDelete, Doc: d, Reason: "all that it says stands in " + keeper.Ref, Carrier: keeper},
-	})
-	for _, name := range newNames(d, keeper) {
-		if !slices.Contains(gains[keeper.Ref], name) {
-			gains[keeper.Ref] = append(gains[keeper.Ref], name)
-		}
-	}
 }
 
 // newNames are what d is called and found by, and keeper is not.
@@ -292,8 +310,8 @@ func (t *tidier) deadLinks(d *Document) {
 		if l.Kind == LinkMarkdown && !strings.HasSuffix(strings.ToLower(l.Target), ".md") {
 			continue // it may lead to something else than a memory
 		}
-		if to, ok := Resolve(t.snap, d, l.Target); ok && !t.gone[to.Ref] {
-			continue
+		if _, ok := Resolve(t.snap, d, l.Target); ok {
+			continue // Inv: what another memory links to does not go
 		}
 		text := cmp.Or(l.Text, CleanLine(l.Target))
 		t.out = append(t.out, tidied{

@@ -45,10 +45,9 @@ func (t *tidier) days(d *Document) {
 	if len(reps) == 0 {
 		return
 	}
-	t.out = append(t.out, tidied{
-		edit:   Edit{Action: ActionUpdate, Doc: d, Replace: reps, Reason: "it was written on " + day.Format(time.DateOnly) + ": days are written as dates"},
-		review: false,
-	})
+	t.out = append(t.out, tidied{edit: Edit{
+		Action: ActionUpdate, Doc: d, Replace: reps, Reason: "it was written on " + day.Format(time.DateOnly) + ": days are written as dates",
+	}})
 }
 
 // writtenOn is the one day on which a memory was written, by its own header.
@@ -121,6 +120,11 @@ func dayAt(s string, i int) (n, shift int) {
 	return end - i, shift
 }
 
+// quotations are the marks around code, quotations and targets of links.
+var quotations = []struct{ open, end string }{
+	{"`", "`"}, {"\"", "\""}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}, {"『", "』"}, {"](", ")"}, {"[[", "]]"},
+}
+
 // quoting keeps where code and quotations are.
 type quoting struct{ fence string }
 
@@ -146,13 +150,13 @@ func (q *quoting) skip(s string, lineStart bool) int {
 	if q.fence != "" {
 		return max(strings.IndexByte(s, '\n'), 1)
 	}
-	for open, end := range map[string]string{"`": "`", "\"": "\"", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "](": ")", "[[": "]]"} {
-		if !strings.HasPrefix(s, open) {
+	for _, q := range quotations {
+		if !strings.HasPrefix(s, q.open) {
 			continue
 		}
-		line, _, _ := strings.Cut(s[len(open):], "\n")
-		if n := strings.Index(line, end); n >= 0 {
-			return len(open) + n + len(end)
+		line, _, _ := strings.Cut(s[len(q.open):], "\n")
+		if n := strings.Index(line, q.end); n >= 0 {
+			return len(q.open) + n + len(q.end)
 		}
 	}
 	if r, _ := utf8.DecodeRuneInString(s); unicode.IsLetter(r) {

@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,46 +43,13 @@ func (c *Consolidator) Consolidate(ctx context.Context, q memory.ClusterQuestion
 	if err != nil {
 		return nil, 0, used, err
 	}
-	raw, used, err := c.Door.Ask(ctx, Question{
+	return askList(ctx, c.Door, Question{
 		Purpose: "dream", System: system, Parts: []Part{{"notes", noteList(q.Known)}},
 		Schema: json.RawMessage(consolidateSchema), MaxTokens: consolidateTokens,
-		Check: func(raw json.RawMessage) error {
-			found, malformed, err := parseProposals(raw)
-			if err == nil && malformed > 0 && len(found) == 0 {
-				err = errors.New("none of the operations has the form that the schema describes")
-			}
-			return err
-		},
-	})
-	if err != nil {
-		return nil, 0, used, err
-	}
-	proposals, malformed, err = parseProposals(raw)
-	return proposals, malformed, used, err
+	}, "operations", func(p *memory.Proposal) bool { return p.Op != "" && len(p.Refs) > 0 })
 }
 
-// parseProposals reads the operations of an answer one by one: a wrong one takes
-// none of the others along.
-func parseProposals(raw json.RawMessage) (proposals []memory.Proposal, malformed int, err error) {
-	var answer struct {
-		Operations *[]json.RawMessage `json:"operations"`
-	}
-	if json.Unmarshal(raw, &answer) != nil || answer.Operations == nil {
-		return nil, 0, errors.New(`the answer is not an object with a list of objects named "operations"`)
-	}
-	for _, one := range *answer.Operations {
-		var p memory.Proposal
-		if json.Unmarshal(one, &p) != nil || p.Op == "" || len(p.Refs) == 0 {
-			malformed++
-			continue
-		}
-		proposals = append(proposals, p)
-	}
-	return proposals, malformed, nil
-}
-
-// noteList shows memories under their ids, whole. Every line of a text is set in,
-// so that none looks like the head of a note.
+// noteList shows memories under their ids, whole.
 func noteList(known []memory.ClusterMemory) string {
 	var b strings.Builder
 	for _, k := range known {
@@ -92,9 +58,7 @@ func noteList(known []memory.ClusterMemory) string {
 		if d.Description != "" {
 			b.WriteString("   description: " + line(d.Description, renderedDescription) + "\n")
 		}
-		for l := range strings.Lines(unifyLines(d.BodyText())) {
-			b.WriteString("   " + strings.TrimRight(l, "\n") + "\n")
-		}
+		setIn(&b, unifyLines(d.BodyText()))
 	}
 	return b.String()
 }

@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -51,43 +50,11 @@ func (e *Extractor) Extract(ctx context.Context, q memory.ExtractQuestion) (patc
 	if err != nil {
 		return nil, 0, used, err
 	}
-	raw, used, err := e.Door.Ask(ctx, Question{
+	return askList(ctx, e.Door, Question{
 		Purpose: "extract", System: system + "\n\nToday is " + q.Now.UTC().Format("Monday, "+time.DateOnly) + ".",
 		Parts:  []Part{{"known", knownList(q.Known, q.Now)}, {"conversation", conversation(q.Messages)}},
 		Schema: json.RawMessage(extractSchema), MaxTokens: extractTokens,
-		Check: func(raw json.RawMessage) error {
-			patches, malformed, err := parsePatches(raw)
-			if err == nil && malformed > 0 && len(patches) == 0 {
-				err = errors.New("none of the patches has the form that the schema describes")
-			}
-			return err
-		},
-	})
-	if err != nil {
-		return nil, 0, used, err
-	}
-	patches, malformed, err = parsePatches(raw)
-	return patches, malformed, used, err
-}
-
-// parsePatches reads the patches of an answer one by one: a wrong one takes none of
-// the others along.
-func parsePatches(raw json.RawMessage) (patches []memory.Patch, malformed int, err error) {
-	var answer struct {
-		Patches *[]json.RawMessage `json:"patches"`
-	}
-	if json.Unmarshal(raw, &answer) != nil || answer.Patches == nil {
-		return nil, 0, errors.New(`the answer is not an object with a list of objects named "patches"`)
-	}
-	for _, one := range *answer.Patches {
-		var p memory.Patch
-		if json.Unmarshal(one, &p) != nil || p.Action == "" || p.Evidence == nil {
-			malformed++
-			continue
-		}
-		patches = append(patches, p)
-	}
-	return patches, malformed, nil
+	}, "patches", func(p *memory.Patch) bool { return p.Action != "" && p.Evidence != nil })
 }
 
 // knownList shows memories under their ids.
@@ -110,15 +77,20 @@ func knownList(known []memory.KnownMemory, now time.Time) string {
 	return b.String()
 }
 
-// conversation shows messages under their ids, with who said them. Every line of
-// a text is set in, so that none looks like the head of a message.
+// conversation shows messages under their ids, with who said them.
 func conversation(messages []memory.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		fmt.Fprintf(&b, "%s %s:\n", m.ID, m.Role)
-		for l := range strings.Lines(m.Text) {
-			b.WriteString("   " + strings.TrimRight(l, "\n") + "\n")
-		}
+		setIn(&b, m.Text)
 	}
 	return b.String()
+}
+
+// setIn writes a text with every line set in, so that none looks like the head of
+// a message or of a memory.
+func setIn(b *strings.Builder, text string) {
+	for l := range strings.Lines(text) {
+		b.WriteString("   " + strings.TrimRight(l, "\n") + "\n")
+	}
 }

@@ -94,6 +94,49 @@ func (d *Door) Ask(ctx context.Context, q Question) (json.RawMessage, memory.Usa
 	return raw, used, nil
 }
 
+// askList asks for a list that the answer has under a name, and takes what usable
+// accepts of it: a wrong member takes none of the others along. An answer without
+// a usable member, though it has some, is asked for once more. malformed counts
+// what was not taken.
+func askList[T any](ctx context.Context, d *Door, q Question, name string, usable func(*T) bool) (list []T, malformed int, used memory.Usage, err error) {
+	q.Check = func(raw json.RawMessage) error {
+		list, malformed, err := parseList(raw, name, usable)
+		if err == nil && malformed > 0 && len(list) == 0 {
+			err = fmt.Errorf("none of the %s has the form that the schema describes", name)
+		}
+		return err
+	}
+	raw, used, err := d.Ask(ctx, q)
+	if err != nil {
+		return nil, 0, used, err
+	}
+	list, malformed, err = parseList(raw, name, usable)
+	return list, malformed, used, err
+}
+
+func parseList[T any](raw json.RawMessage, name string, usable func(*T) bool) (list []T, malformed int, err error) {
+	var answer map[string]json.RawMessage
+	var members []json.RawMessage
+	err = json.Unmarshal(raw, &answer)
+	for key, value := range answer {
+		if strings.EqualFold(key, name) { // models are not exact about it
+			err = json.Unmarshal(value, &members)
+		}
+	}
+	if err != nil || members == nil {
+		return nil, 0, fmt.Errorf("the answer is not an object with a list of objects named %q", name)
+	}
+	for _, one := range members {
+		var m T
+		if json.Unmarshal(one, &m) != nil || !usable(&m) {
+			malformed++
+			continue
+		}
+		list = append(list, m)
+	}
+	return list, malformed, nil
+}
+
 // usage is what a question took: what the endpoint counted, else an estimate.
 // Nothing was used where nobody answered.
 func (d *Door) usage(counted model.Usage, asked, answered int, err error) memory.Usage {
