@@ -33,6 +33,10 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 		return err
 	}
 	defer l.unlock()
+	// Somebody else may have applied or dropped it while the lock was waited for.
+	if p, err = s.Plan(id); err != nil {
+		return err
+	}
 	b := &bases{disk: s.disk, open: map[string]*folder{}}
 	defer b.close()
 	for i := range p.Changes {
