@@ -400,7 +400,7 @@ func (r *benchReport) page() *page {
 	out := &page{}
 	out.printf("%s, %.1f MB of text; %s, %s, %d CPUs\n\n", count(r.Memories, "memory"), float64(r.Bytes)/1e6, r.Go, r.System, r.CPUs)
 	f := &r.Fast
-	out.printf("fast      %8.3f ms median, %.3f p95, %.3f p99, %.3f at most; %d questions, %d of them answered\n", f.P50, f.P95, f.P99, f.Max, f.Queries, f.Answered)
+	out.printf("fast      %8.3f ms median, %.3f p95, %.3f p99, %.3f at most; %s, %d of them answered\n", f.P50, f.P95, f.P99, f.Max, count(f.Queries, "question"), f.Answered)
 	out.printf("rescan    %8.1f ms median: %.0f times the fast result, and as much from %s on\n", r.Rescan.Median, r.Rescan.Ratio, count(r.Rescan.Crossover, "memory"))
 	out.printf("read      %8.1f ms\n", r.ReadMs)
 	out.printf("restart   %8.1f ms until it answers, %.1f until every file has been looked at: %.1f times faster; image %.1f MB\n",
