@@ -138,22 +138,17 @@ func headerItem(text string, at memory.Span, target string) string {
 
 // renamedLabel changes the text of a link that is the memory's old title.
 func renamedLabel(p *page, l memory.Link, old, now *memory.Document) []memory.Replacement {
-	from := l.Span.Start + 1
-	if old.Title == now.Title || l.TargetSpan.Start < from || l.TargetSpan.End > l.Span.End {
-		return nil // of a link by reference the target stands elsewhere
+	if old.Title == now.Title || l.TargetSpan.Start < l.Span.Start || l.TargetSpan.End > l.Span.End {
+		return nil // of a link by reference the target stands elsewhere, and its text may be its label
 	}
-	end := strings.LastIndex(p.doc.Text[from:l.TargetSpan.Start], "](")
-	if end < 0 {
-		return nil
-	}
-	if shown := p.doc.Text[from : from+end]; shown != old.Title && shown != indexTitleOf(old) {
+	if shown := p.doc.Text[l.TextSpan.Start:l.TextSpan.End]; shown != old.Title && shown != indexTitleOf(old) {
 		return nil
 	}
 	title := indexTitleOf(now)
 	if title == "" {
 		return nil
 	}
-	return []memory.Replacement{{Span: memory.Span{Start: from, End: from + end}, New: title}}
+	return []memory.Replacement{{Span: l.TextSpan, New: title}}
 }
 
 // target is how a link is written afterwards: as it is now if that still says

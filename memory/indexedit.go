@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -303,17 +304,8 @@ func (e *indexEditor) plain(t IndexTarget) {
 	if t.Form != IndexLink && t.Form != IndexWiki {
 		return
 	}
-	text := t.Text
-	if t.Form == IndexLink {
-		// As it is written, with its emphasis.
-		if end := strings.LastIndex(e.text[t.Span.Start:t.NameSpan.Start], "]"); end > 0 {
-			text = e.text[t.Span.Start+1 : t.Span.Start+end]
-		}
-	}
-	if text == "" {
-		text = t.Target
-	}
-	e.replace(Replacement{t.Span, text})
+	text := e.text[t.TextSpan.Start:t.TextSpan.End]
+	e.replace(Replacement{t.Span, cmp.Or(text, t.Target)})
 	e.change.Unlinked = append(e.change.Unlinked, t.Target)
 }
 

@@ -24,6 +24,7 @@ type IndexTarget struct {
 	// Span is all of it in the text, as the brackets and parentheses of a link,
 	// NameSpan the name alone.
 	Span, NameSpan Span
+	TextSpan       Span // what is shown for a link as it is written, else empty
 	// Target is the name as Link has it: without backslashes in front of
 	// punctuation, still percent-encoded.
 	Target string
@@ -148,7 +149,7 @@ func (l *IndexLine) read(text string, b blockLine, links *[]Link) {
 }
 
 func linkTarget(k Link) IndexTarget {
-	t := IndexTarget{Span: k.Span, NameSpan: k.TargetSpan, Target: k.Target, Text: k.Text, Form: IndexLink}
+	t := IndexTarget{Span: k.Span, NameSpan: k.TargetSpan, TextSpan: k.TextSpan, Target: k.Target, Text: k.Text, Form: IndexLink}
 	if k.Kind == LinkWiki {
 		t.Form = IndexWiki
 	}

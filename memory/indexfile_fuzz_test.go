@@ -16,6 +16,7 @@ func FuzzIndex(f *testing.F) {
 	for i, s := range []string{
 		"# M\r\n- [A](a.md) — x\r\n  more\r\n1. `sub/b.md`: y\r\n| [C](c%20d.md) | z |\r\n", "- [[a|T]] (also: sub/b.md, c d.md)\n```\n- [x](a.md)\n", "\uFEFF- a.md\r- **[A](a.md)**, [B](sub/b.md)",
 		"> WARNING: MEMORY.md is too large\n[ref]: a.md\n- [x][ref] [ref]\n", "- \xff[A](a.md)\xfe\n", "---\nname: x\n---\n- [A](a.md)\n\n\t- [B](sub/b.md)\n",
+		"[r]: gone.md\n[s]: a.md\n\n- [*x*][r] and [y][s]\n- [s][]\n", "- [*x*][t] [t]\n\n[t]: <gone.md>\n",
 	} {
 		f.Add([]byte(s), uint8(3*i))
 		f.Add(utf16Bytes(s, binary.LittleEndian), uint8(7*i))

@@ -382,6 +382,19 @@ func TestRebuildIndex(t *testing.T) {
 	}
 }
 
+// A link by reference has its name in the definition, in front of it or behind.
+func TestRebuildIndexLinksByReference(t *testing.T) {
+	docs := []*memory.Document{about(t, "a.md", "Alpha", "first", "user")}
+	for _, tt := range []struct{ index, want string }{
+		{"[g]: gone.md\n\n- see *that* [**Gone**][g], [g] and [g][]\n- [A](a.md)\n", "[g]: gone.md\n\n- see *that* **Gone**, g and g\n- [A](a.md)\n"},
+		{"- see *that* [**Gone**][g], [g] and [g][]\n- [A](a.md) [x]\n\n[g]: gone.md\n", "- see *that* **Gone**, g and g\n- [A](a.md) [x]\n\n[g]: gone.md\n"},
+	} {
+		if c := memory.RebuildIndex(memory.ParseIndex([]byte(tt.index)), docs, memory.IndexOptions{}); c.Text != tt.want {
+			t.Errorf("%q\nwant\n%q", c.Text, tt.want)
+		}
+	}
+}
+
 // Whatever stands in an index and whatever happens to the files, lines that name
 // none of the files that changed stay as they are, in their order, and no file
 // that has gone is linked.

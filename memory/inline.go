@@ -197,11 +197,16 @@ func (in *inlineScanner) wiki(at int) (end int, ok bool) {
 	if !ok || utf8.RuneCountInString(in.text[target.Start:target.End]) > maxWikiRunes {
 		return end, true
 	}
-	if !alias {
+	text := Span{from, from + len(name)}
+	if alias {
+		text.End = end - len("]]")
+		text.Start = text.End - len(strings.TrimLeft(shown, " \t"))
+		text.End = text.Start + len(strings.Trim(shown, " \t"))
+	} else {
 		shown = name
 	}
 	in.out = append(in.out, Link{
-		Kind: LinkWiki, Span: Span{at, end}, TargetSpan: target, Target: in.text[target.Start:target.End],
+		Kind: LinkWiki, Span: Span{at, end}, TargetSpan: target, TextSpan: text, Target: in.text[target.Start:target.End],
 		Heading: clipLine(heading), Text: clipLine(shown),
 	})
 	return end, true
@@ -230,7 +235,7 @@ func (in *inlineScanner) closing(at int) int {
 	target, heading, ok := pathTarget(in.text, dest)
 	if ok {
 		in.out = append(in.out, Link{
-			Kind: LinkMarkdown, Span: Span{o.at, end}, TargetSpan: target,
+			Kind: LinkMarkdown, Span: Span{o.at, end}, TargetSpan: target, TextSpan: Span{o.at + 1, at},
 			Target: unescape(in.text[target.Start:target.End]), Heading: clipLine(heading), Text: clipLine(unescape(in.text[o.at+1 : at])),
 		})
 	}

@@ -32,6 +32,9 @@ type Link struct {
 	// written, without its heading; of a link by reference it stands in the
 	// definition, which several links may share.
 	Span, TargetSpan Span
+	// TextSpan is what is shown for it as it is written, with its emphasis; it
+	// stands in Span and is empty for a link that shows nothing.
+	TextSpan Span
 	// Target is the target without backslashes in front of punctuation, still
 	// percent-encoded, and without a heading or query.
 	Target  string

@@ -64,12 +64,15 @@ func TestLinks(t *testing.T) {
 }
 
 func TestLinkSpans(t *testing.T) {
-	d := memory.Parse([]byte("---\nname: n\nsupersedes:\n  - x-old.md\n  - old.md\n---\nSee [[ a b # c | d ]] or [e](<f.md#g>) or [h][r].\n\n[r]: <i j.md>\n"))
+	d := memory.Parse([]byte("---\nname: n\nsupersedes:\n  - x-old.md\n  - old.md\n---\nSee [[ a b # c | d ]], [[ j | ]], [[ k#l ]] or [*e*](<f.md#g>) or [h][r], [r][] or [r].\n\n[r]: <i j.md>\n"))
 	var got []string
 	for _, l := range memory.Links(d) {
-		got = append(got, d.Text[l.Span.Start:l.Span.End]+" -> "+d.Text[l.TargetSpan.Start:l.TargetSpan.End])
+		got = append(got, d.Text[l.Span.Start:l.Span.End]+" -> "+d.Text[l.TargetSpan.Start:l.TargetSpan.End]+" as "+d.Text[l.TextSpan.Start:l.TextSpan.End])
 	}
-	want := []string{"x-old.md -> x-old.md", "old.md -> old.md", "[[ a b # c | d ]] -> a b", "[e](<f.md#g>) -> f.md", "[h][r] -> i j.md"}
+	want := []string{
+		"x-old.md -> x-old.md as ", "old.md -> old.md as ", "[[ a b # c | d ]] -> a b as d", "[[ j | ]] -> j as ", "[[ k#l ]] -> k as k#l",
+		"[*e*](<f.md#g>) -> f.md as *e*", "[h][r] -> i j.md as h", "[r][] -> i j.md as r", "[r] -> i j.md as r",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -87,6 +90,9 @@ func checkLinks(t testing.TB, d *memory.Document) {
 		s := l.TargetSpan
 		if s.Start < 0 || s.End < s.Start || s.End > d.Body.End || l.Target == "" || len(l.Target) > 4096 || memory.CleanLine(l.Text) != l.Text {
 			t.Fatalf("link %d %+v", i, l)
+		}
+		if s := l.TextSpan; l.Kind != memory.LinkSupersedes && (s.Start < l.Span.Start || s.End < s.Start || s.End > l.Span.End) {
+			t.Fatalf("the text of link %d %+v", i, l)
 		}
 		if l.Kind != memory.LinkSupersedes && (l.Span.Start < d.Body.Start || l.Span.Len() < len("[a]")) {
 			t.Fatalf("link %d %+v is not in the body %v", i, l, d.Body)

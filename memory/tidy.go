@@ -313,7 +313,7 @@ func (t *tidier) deadLinks(d *Document) {
 		if _, ok := Resolve(t.snap, d, l.Target); ok {
 			continue // Inv: what another memory links to does not go
 		}
-		text := cmp.Or(l.Text, CleanLine(l.Target))
+		text := cmp.Or(d.Text[l.TextSpan.Start:l.TextSpan.End], CleanLine(l.Target))
 		t.out = append(t.out, tidied{
 			edit:   Edit{Action: ActionUpdate, Doc: d, Replace: []Replacement{{Span: l.Span, New: text}}, Reason: fmt.Sprintf("there is no memory %.80q any more", CleanLine(l.Target))},
 			review: true,
