@@ -19,7 +19,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 export TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-export FUZZTIME ?= 10s
+export FUZZTIME ?= 5s
 export GO
 
 .PHONY: build test gofmt cross lint unit hosts clients neovim vscode vsix fuzz bench soak cover fmt tools clean help
