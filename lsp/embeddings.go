@@ -189,6 +189,9 @@ func (m *embeddings) run(r *embeddingRun, key, fault string) {
 			Embedder: e, Snapshot: m.f.catalog().Snapshot, Reserve: m.f.reserve(r.tokens), Log: m.f.s.Log(), Now: m.f.opt.Now,
 			QueryTimeout: r.options.queryTimeout(),
 		}
+		if store := m.f.changer.Load().store; store != nil {
+			opt.Begin = func(ctx context.Context) (meaning.Task, error) { return store.Begin(ctx, memory.TaskEmbedding, nil) }
+		}
 		if m.f.opt.State != "" {
 			opt.Files = vectors.Open(m.f.opt.State)
 		}

@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,30 @@ func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 	}
 	if e := explain(d, lsp.ExplainParams{Query: "Rechnung", Ref: "project:bill.md"}); e.Candidate.Verdict != "returned" || e.Candidate.Rank != 1 {
 		t.Errorf("why: %+v", e.Candidate)
+	}
+}
+
+// The vectors of many memories are a task that the client sees.
+func TestVectorsOfManyMemoriesAreATask(t *testing.T) {
+	files := meant()
+	for i := range 100 {
+		files[fmt.Sprintf("n%03d.md", i)] = note(fmt.Sprintf("Note %d", i), "of many", fmt.Sprintf("Number %d of the choir.", i))
+	}
+	s := newStore(t, files)
+	stub := modeltest.New(t)
+	stub.Embeddings(modeltest.Vectors(meanings().Vector))
+	d := sit(t, lsp.MemoryOptions{State: t.TempDir()}, embedding(s, stub)).indexed()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		r := asks[lsp.TasksResult](d, "memory/tasks", lsp.TasksParams{})
+		if len(r.Tasks) == 1 && r.Tasks[0].State == "done" {
+			if got := r.Tasks[0]; got.Kind != "embedding" || got.Progress.Done < len(files) || got.Progress.Done != got.Progress.Total || got.Usage == nil || got.Usage.Requests < 4 {
+				t.Errorf("%+v", got)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", r)
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ type TaskKind string
 const (
 	TaskExtract TaskKind = "extract"
 	TaskDream   TaskKind = "dream"
+	// TaskEmbedding makes the vectors of many memories, of all roots.
+	TaskEmbedding TaskKind = "embedding"
 )
 
 // TaskState says how far a task is.

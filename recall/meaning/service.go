@@ -64,9 +64,11 @@ type Options struct {
 	// Reserve is asked before texts of memories are sent to an endpoint that is not on
 	// this machine; nil sends them all.
 	Reserve Reserve
-	Log     *slog.Logger
-	Now     func() time.Time
-	After   func(time.Duration) <-chan time.Time
+	// Begin opens a task when many vectors are to be made; nil shows nobody.
+	Begin func(ctx context.Context) (Task, error)
+	Log   *slog.Logger
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
 	// QueryTimeout is at most, and by default, [QueryTimeout].
 	QueryTimeout time.Duration
 	// MaxVectors is [MaxVectors] when it is 0.
@@ -118,6 +120,12 @@ type Service struct {
 	notBefore time.Time
 	saved     time.Time
 
+	cancelled bool // no vectors are made any more
+
+	// Of the goroutine that works.
+	task   Task
+	untold bool // there was no task to be had for what waits
+
 	asked asked
 }
 
@@ -168,8 +176,7 @@ func (s *Service) Changed() {
 // Run keeps vectors current until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		s.sync()
-		wait := s.work(ctx)
+		wait := s.turn(ctx)
 		s.save(ctx, wait > 0)
 		if wait == 0 {
 			continue
@@ -184,6 +191,7 @@ func (s *Service) Run(ctx context.Context) {
 			}
 		}
 	}
+	s.endTask(errStopped.Detail, errStopped)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	s.save(last, true)
@@ -194,8 +202,7 @@ func (s *Service) Run(ctx context.Context) {
 // what is missing, and why.
 func (s *Service) Fill(ctx context.Context, tries int) error {
 	for failed := 0; ; {
-		s.sync()
-		wait := s.work(ctx)
+		wait := s.turn(ctx)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

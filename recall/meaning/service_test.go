@@ -78,6 +78,12 @@ func (e *scripted) took() []string {
 	return sent
 }
 
+func (e *scripted) requests() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.n
+}
+
 // stall is a store of memories with a search by meaning.
 type stall struct {
 	t     testing.TB

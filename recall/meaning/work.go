@@ -39,7 +39,7 @@ func (s *Service) work(ctx context.Context) time.Duration {
 		defer s.mu.Unlock()
 		return s.notBefore.Sub(now)
 	}
-	if s.wanted > s.opt.MaxVectors {
+	if s.cancelled || s.wanted > s.opt.MaxVectors {
 		s.mu.Unlock()
 		return idlePause
 	}
@@ -226,6 +226,9 @@ func (s *Service) request(ctx context.Context, r model.EmbedRequest) ([][]float3
 	used := usage.PromptTokens
 	if err == nil && used == 0 {
 		used = estimated(r.Texts)
+	}
+	if s.task != nil {
+		s.task.Spend(memory.Usage{Requests: 1, PromptTokens: used, Estimated: err == nil && usage.PromptTokens == 0})
 	}
 	if err := settle(context.WithoutCancel(ctx), used); err != nil {
 		s.opt.Log.Warn("the account of background work is not kept", "err", err)
